@@ -1,0 +1,36 @@
+# What every target of ours shares: warnings as errors, sanitizers on request, includes from the root.
+
+add_library(glint_options INTERFACE)
+target_include_directories(glint_options INTERFACE ${CMAKE_SOURCE_DIR})
+if(MSVC)
+    target_compile_options(glint_options INTERFACE /W4 /WX /utf-8 /permissive-)
+    target_compile_definitions(glint_options INTERFACE NOMINMAX WIN32_LEAN_AND_MEAN UNICODE _UNICODE)
+else()
+    # -ffp-contract=off: the text must not depend on which multiply-add the compiler chose to fuse.
+    target_compile_options(glint_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+        -Werror -ffp-contract=off)
+    if(GLINT_SANITIZE)
+        target_compile_options(glint_options INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer)
+        target_link_options(glint_options INTERFACE -fsanitize=address,undefined)
+    endif()
+endif()
+
+# glint_test(NAME SOURCES a_test.cpp ... LINKS targets... [LABELS unit] [QT])
+# One GoogleTest program (Qt Test with QT), registered as one CTest entry with its labels.
+function(glint_test name)
+    cmake_parse_arguments(ARG "QT" "" "SOURCES;LINKS;LABELS" ${ARGN})
+    add_executable(${name} ${ARG_SOURCES})
+    target_link_libraries(${name} PRIVATE glint_options test_support ${ARG_LINKS})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    if(ARG_QT)
+        set_target_properties(${name} PROPERTIES AUTOMOC ON)
+        target_link_libraries(${name} PRIVATE Qt6::Test)
+    else()
+        target_link_libraries(${name} PRIVATE GTest::gtest GTest::gtest_main)
+    endif()
+    add_test(NAME ${name} COMMAND ${name})
+    if(NOT ARG_LABELS)
+        set(ARG_LABELS unit)
+    endif()
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" SKIP_RETURN_CODE 77)
+endfunction()
