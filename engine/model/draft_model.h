@@ -1,0 +1,48 @@
+#pragma once
+// The DFlash drafter (fact page §1.3, oracle's README "DFlash"). It shares the target's embedding table
+// and head. Keys and values of the context come straight from the fused taps; a block of one known token
+// and masks then looks at the context and at itself in both directions.
+//
+// Engine thread.
+
+#include "engine/backend/backend.h"
+#include "engine/model/spec.h"
+#include "engine/model/text_model.h"
+#include "engine/runtime/kv_cache.h"
+
+#include <memory>
+
+namespace engine {
+
+struct DraftWeights; // weights.h
+
+class DraftModel {
+public:
+    static Result<std::unique_ptr<DraftModel>> make(Backend& backend, DraftSpec spec,
+                                                    std::shared_ptr<const DraftWeights> weights,
+                                                    TextModel& target, int maxContextRows);
+    ~DraftModel();
+    const DraftSpec& spec() const;
+    std::int64_t workingBytes() const;
+
+    // taps: F32 [rows, taps * width] of positions firstPosition ..; writes their keys and values into the
+    // drafter's cache and commits them. rows <= maxContextRows.
+    Result<void> appendContext(Tensor taps, std::int64_t firstPosition, KvCache& cache, std::stop_token stop);
+
+    // One pass over the block [anchor, mask, ...] at positions cache.length() ..; returns raw head rows of
+    // rows 1 .. blockSize-1: F32 [blockSize-1, vocabulary], valid until the target's next logits. The
+    // block's own keys and values are not committed.
+    Result<Tensor> draft(std::int32_t anchor, KvCache& cache, std::stop_token stop);
+
+    // For comparison with the oracle: after appendContext, its fused rows; after draft, the block's rows
+    // after the final norm.
+    Tensor fusedContext() const; // F32 [rows, width]
+    Tensor hidden() const;       // F32 [blockSize, width]
+
+private:
+    DraftModel();
+    struct State;
+    std::unique_ptr<State> m;
+};
+
+} // namespace engine

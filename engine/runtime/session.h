@@ -1,0 +1,43 @@
+#pragma once
+// Session: the token history and caches of one conversation on one model. Reading keeps what it can of the
+// previous prompt: the common prefix is found by ids and picture keys, and only the rest is read.
+//
+// Engine thread.
+
+#include "engine/base/result.h"
+#include "engine/chat/prompt.h"
+#include "engine/chat/turn_event.h"
+#include "engine/runtime/engine.h"
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+
+namespace engine {
+
+class Session {
+public:
+    using Sink = std::function<void(const TurnEvent&)>;
+
+    // Reads the prompt and writes until the model ends its turn, a limit is reached or stop is requested
+    // (which ends within one layer). TextDelta events are the reply parsed by recipient; the last event is
+    // TurnFinished, also after a stop. An error leaves the session usable: the next call starts from what
+    // is still valid.
+    Result<TurnFinished> generate(const Prompt& prompt, const GenerateOptions& options, const Sink& sink,
+                                  std::stop_token stop);
+
+    // Tokens now in the caches.
+    std::int64_t cachedTokens() const;
+    // Forgets everything; the next prompt is read from the beginning.
+    void clear();
+
+    ~Session();
+
+private:
+    friend class Engine;
+    Session();
+    struct State;
+    std::unique_ptr<State> m;
+};
+
+} // namespace engine
