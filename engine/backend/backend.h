@@ -173,7 +173,9 @@ public:
 
     // out[i] = row ids[i] of the table; ids I32 [rows, 1].
     virtual void embed(const Weight& table, Tensor ids, Tensor out) = 0;
-    // out[i] = x[indices[i]]; indices I32 [rows of out, 1]; out must not be x.
+    // Gathers n rows of x into one row of out, interleaved: out[i][c * n + j] = x[indices[i][j]][c].
+    // indices I32 [rows of out, n], out has n * columns of x; n = 1 picks rows, n = 4 merges the 2x2 patches
+    // of a picture's cell with the channel as the outer index. out must not be x.
     virtual void gatherRows(Tensor x, Tensor indices, Tensor out) = 0;
     // out = x / sqrt(mean(x^2) + eps) * gamma; gamma F32 [1, columns] or empty for none.
     virtual void rmsNorm(Tensor x, Tensor gamma, float eps, Tensor out) = 0;
