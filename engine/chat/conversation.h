@@ -40,7 +40,8 @@ struct Attachment {
 
 enum class MessageState {
     Complete,
-    Growing,            // being written; found after a crash it means "interrupted"
+    Growing,            // being written
+    Interrupted,        // the program ended before the answer did; found at the next start
     Stopped,            // by the person
     LengthReached,      // answer limit or full conversation
     EndedWhileThinking, // the limit came before the first word of the answer
