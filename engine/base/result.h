@@ -10,7 +10,8 @@
 
 namespace engine {
 
-enum class ErrorCode { Io, InvalidFile, Unsupported, OutOfMemory, Device, Cancelled, Internal };
+// Unfinished: a sound file whose end is missing, such as one that is still being downloaded.
+enum class ErrorCode { Io, InvalidFile, Unfinished, Unsupported, OutOfMemory, Device, Cancelled, Internal };
 
 struct Error {
     ErrorCode code = ErrorCode::Internal;
