@@ -22,11 +22,17 @@ public:
                                                     std::shared_ptr<const DraftWeights> weights,
                                                     TextModel& target, int maxContextRows);
     ~DraftModel();
+
+    // The cache that this model writes: beside the context it holds one block, also at the context's end.
+    static KvShape kvShape(const DraftSpec& spec, std::int64_t contextTokens, int maxContextRows,
+                           KvType type);
+
     const DraftSpec& spec() const;
     std::int64_t workingBytes() const;
 
-    // taps: F32 [rows, taps * width] of positions firstPosition ..; writes their keys and values into the
-    // drafter's cache and commits them. rows <= maxContextRows.
+    // taps: F32 [rows, taps * width] of positions firstPosition == cache.length() ..; writes their keys and
+    // values into the drafter's cache and commits them. rows <= maxContextRows. Cancelled: nothing is
+    // committed.
     Result<void> appendContext(Tensor taps, std::int64_t firstPosition, KvCache& cache, std::stop_token stop);
 
     // One pass over the block [anchor, mask, ...] at positions cache.length() ..; returns raw head rows of

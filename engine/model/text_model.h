@@ -26,6 +26,9 @@ public:
                                                    std::shared_ptr<const TextWeights> weights, int maxRows);
     ~TextModel();
 
+    // The cache that this model writes: passes of at most maxBatch rows.
+    static KvShape kvShape(const TextSpec& spec, std::int64_t contextTokens, int maxBatch, KvType type);
+
     const TextSpec& spec() const;
     const TextWeights& weights() const;
     int maxRows() const;
@@ -57,7 +60,7 @@ public:
 
     // Final norm and head over rows first .. first+count-1 of the last forward: scaled and capped logits,
     // F32 [count, vocabulary], valid until the next call. count <= kMaxLogitRows.
-    static constexpr int kMaxLogitRows = 16;
+    static constexpr int kMaxLogitRows = 32;
     Tensor logits(std::int64_t first, std::int64_t count);
 
     // The head alone over rows that carry their own norm, without scale and cap: the drafter's use.

@@ -8,8 +8,10 @@
 #include "engine/model/image_patches.h"
 #include "engine/model/spec.h"
 
+#include <functional>
 #include <memory>
 #include <stop_token>
+#include <string_view>
 #include <vector>
 
 namespace engine {
@@ -30,11 +32,15 @@ public:
     // Cancelled if stop is requested, checked before each layer.
     Result<Tensor> encode(const PatchedImage& image, std::stop_token stop);
 
-    // For comparison with the oracle: called with the name of each stage and its rows, in the tower's own
-    // row order (windows first; PatchedImage::windowIndex gives raster order).
+    // For comparison with the oracle: called with the name of each stage and its rows. A stage may come in
+    // several parts, in row order. Rows of patches (pos, embed, ln_pre, block.0 .., ln_post) are in the
+    // tower's own order, see windowOrder; rows of cells (shuffled, projected) in raster order.
     using Trace = std::function<void(std::string_view stage, Tensor rows)>;
     Result<Tensor> encode(const PatchedImage& image, std::stop_token stop, const Trace& trace);
-    Tensor projected() const; // mm.2's output, before the norm
+
+    // The tower's row order for a grid of patches: attention windows in raster order, and the patches of a
+    // window in raster order. Entry i is the raster index of row i.
+    static std::vector<std::int32_t> windowOrder(int gridRows, int gridColumns, int windowSide);
 
 private:
     VisionModel();

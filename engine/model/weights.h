@@ -3,9 +3,8 @@
 // after loading, therefore shared. Shapes are written [rows, columns]: a matrix [r, c] turns c values into r.
 //
 // Loading runs on the engine thread. The backend outlives the weights. Each tensor is read from the mapped
-// file once, in the order of the file's layers, and its pages are given back right after, so that memory
-// stays near the size of the file; only the embedding table may be read from the file later, which is why
-// TextWeights holds the file.
+// file once, and its pages are given back right after, so that memory stays near the size of the file; only
+// the embedding table may be read from the file later, so the file outlives TextWeights.
 
 #include "engine/backend/backend.h"
 #include "engine/base/result.h"
@@ -23,7 +22,7 @@ class GgufFile;
 
 using WeightPtr = std::unique_ptr<const Weight>;
 
-// Called after each tensor with the bytes of the file that are done, of the file's tensors together.
+// Called after each tensor with the bytes of this file's tensors that are done; the last call says all.
 using LoadedBytes = std::function<void(std::int64_t bytesDone)>;
 
 struct TextWeights {
@@ -48,12 +47,10 @@ struct TextWeights {
     WeightPtr output;    // [vocabulary, width]
     std::vector<Layer> layers;
     std::int64_t deviceBytes = 0; // of all weights together, beyond the mapped file
-    std::shared_ptr<const GgufFile> file;
 
     // An error names every tensor that is missing or has the wrong shape. Cancelled if stop is requested,
     // checked before each tensor. progress may be empty.
-    static Result<std::shared_ptr<const TextWeights>> load(Backend& backend,
-                                                           std::shared_ptr<const GgufFile> file,
+    static Result<std::shared_ptr<const TextWeights>> load(Backend& backend, const GgufFile& file,
                                                            const TextSpec& spec,
                                                            const LoadedBytes& progress,
                                                            std::stop_token stop);
