@@ -16,11 +16,11 @@ namespace engine {
 using DecodeBlocks = void (*)(const std::byte* blocks, std::int64_t blockCount, float* out);
 
 struct QuantFormat {
-    QuantType type;             // the number in the file; may be none of the enumerators
+    QuantType type;        // the number in the file; may be none of the enumerators
     std::string_view name;      // "Q4_K"
     int blockWeights;
     int blockBytes;
-    DecodeBlocks decode;        // null: known by its layout only, Glint does not compute with it
+    DecodeBlocks decode;   // null: known by its layout only, Glint does not compute with it
 
     bool readable() const { return decode != nullptr; }
     // Bytes of a row; `columns` is a multiple of blockWeights.
