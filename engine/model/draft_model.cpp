@@ -1,0 +1,217 @@
+#include "engine/model/draft_model.h"
+
+#include "engine/model/buffer_layout.h"
+#include "engine/model/weights.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace engine {
+
+namespace {
+
+// The fused taps are the widest rows of all (five times the residual), so they are taken a few at a time.
+constexpr int kFuseRows = 64;
+
+} // namespace
+
+struct DraftModel::State {
+    State(Backend& backendIn, DraftSpec specIn, std::shared_ptr<const DraftWeights> weightsIn,
+          TextModel& targetIn, int maxContextRowsIn)
+        : backend(backendIn), spec(std::move(specIn)), weights(std::move(weightsIn)), target(targetIn),
+          maxContextRows(maxContextRowsIn) {}
+
+    Backend& backend;
+    DraftSpec spec;
+    std::shared_ptr<const DraftWeights> weights;
+    TextModel& target;
+    int maxContextRows = 0;
+    std::int64_t contextRows = 0; // of the last appendContext
+
+    Buffer memory;
+    std::unique_ptr<Activations> activations;
+    Tensor ids;            // I32 [blockSize, 1]
+    Tensor positions;      // I32 [max(maxContextRows, blockSize), 1]
+    Tensor fused;          // [maxContextRows, width]
+    Tensor k, v;           // [max(kFuseRows, blockSize), kvHeads * headSize]
+    Tensor x, y;           // [blockSize, width] residual; normed input of a half layer, then what it adds
+    Tensor normed;         // [blockSize, width] after the final norm
+    Tensor q, o;           // [blockSize, heads * headSize]
+    Tensor ffnGate, ffnUp; // [blockSize, ffnWidth]
+    std::vector<std::int32_t> hostIds;
+    std::vector<std::int32_t> hostPositions;
+
+    Result<void> makeBuffers();
+    void setPositions(std::int64_t first, std::int64_t count);
+    // Norms and turns the keys that lie in k, and stores keys and values of these rows.
+    void storeKeys(int layer, KvCache& cache, Tensor ks, Tensor vs, Tensor at);
+    void attentionHalf(int layer, KvCache& cache);
+    void ffnHalf(int layer);
+    RopeSpec rope() const { return {RopePairing::Halves, spec.ropeTheta, spec.headSize, 1}; }
+};
+
+Result<void> DraftModel::State::makeBuffers() {
+    const std::int64_t attentionWidth = std::int64_t(spec.heads) * spec.headSize;
+    const std::int64_t kvWidth = std::int64_t(spec.kvHeads) * spec.headSize;
+    const std::int64_t block = spec.blockSize;
+    const std::int64_t kvRows = std::max<std::int64_t>(kFuseRows, block);
+    auto allocated = allocateLayout(backend, "working memory of the drafter", [&](BufferLayout& layout) {
+        const auto f32 = [&](std::int64_t n, std::int64_t columns) {
+            return layout.add(ElementType::F32, n, columns);
+        };
+        ids = layout.add(ElementType::I32, block, 1);
+        positions = layout.add(ElementType::I32, std::max<std::int64_t>(maxContextRows, block), 1);
+        fused = f32(maxContextRows, spec.width);
+        k = f32(kvRows, kvWidth);
+        v = f32(kvRows, kvWidth);
+        x = f32(block, spec.width);
+        y = f32(block, spec.width);
+        normed = f32(block, spec.width);
+        q = f32(block, attentionWidth);
+        o = f32(block, attentionWidth);
+        ffnGate = f32(block, spec.ffnWidth);
+        ffnUp = f32(block, spec.ffnWidth);
+    });
+    if (!allocated) return allocated.error();
+    memory = std::move(*allocated);
+
+    const std::int64_t fuseWidth = std::int64_t(spec.taps.size()) * spec.width;
+    auto made = backend.makeActivations(kvRows, std::max({fuseWidth, attentionWidth,
+                                                          std::int64_t(spec.ffnWidth)}));
+    if (!made) return made.error();
+    activations = std::move(*made);
+    hostIds.assign(static_cast<std::size_t>(block), spec.maskToken);
+    hostPositions.resize(static_cast<std::size_t>(positions.rows));
+    return {};
+}
+
+void DraftModel::State::setPositions(std::int64_t first, std::int64_t count) {
+    std::iota(hostPositions.begin(), hostPositions.begin() + count, static_cast<std::int32_t>(first));
+    backend.copyIn(std::as_bytes(std::span(hostPositions).first(static_cast<std::size_t>(count))),
+                   positions.rowRange(0, count));
+}
+
+void DraftModel::State::storeKeys(int layer, KvCache& cache, Tensor ks, Tensor vs, Tensor at) {
+    const DraftWeights::Layer& w = weights->layers[static_cast<std::size_t>(layer)];
+    const Tensor heads = ks.splitColumns(spec.kvHeads);
+    backend.rmsNorm(heads, w.kNorm->vector(), spec.eps, heads);
+    backend.rope(ks, at, rope());
+    backend.kvWrite(cache.layer(layer), ks, vs, at);
+}
+
+void DraftModel::State::attentionHalf(int layer, KvCache& cache) {
+    const DraftWeights::Layer& w = weights->layers[static_cast<std::size_t>(layer)];
+    const std::int64_t block = spec.blockSize;
+    const Tensor ks = k.rowRange(0, block), vs = v.rowRange(0, block), at = positions.rowRange(0, block);
+
+    backend.normQuantize(x, w.attnNorm->vector(), spec.eps, y, *activations);
+    const MatmulJob inputs[] = {{w.q.get(), q}, {w.k.get(), ks}, {w.v.get(), vs}};
+    backend.matmul(inputs, *activations);
+    const Tensor heads = q.splitColumns(spec.heads);
+    backend.rmsNorm(heads, w.qNorm->vector(), spec.eps, heads);
+    backend.rope(q, at, rope());
+    storeKeys(layer, cache, ks, vs, at);
+
+    // The window counts in both directions and includes its ends, unlike the target's.
+    const std::int64_t reach = spec.sliding[static_cast<std::size_t>(layer)] ? spec.slidingWindow
+                                                                             : AttentionSpan::kUnlimited;
+    backend.attention(q, cache.layer(layer), at, {spec.heads, spec.kvHeads, spec.headSize}, {reach, reach},
+                      o);
+    backend.quantize(o, *activations);
+    const MatmulJob output[] = {{w.attnOutput.get(), y}};
+    backend.matmul(output, *activations);
+    backend.add(x, y);
+}
+
+void DraftModel::State::ffnHalf(int layer) {
+    const DraftWeights::Layer& w = weights->layers[static_cast<std::size_t>(layer)];
+    backend.normQuantize(x, w.ffnNorm->vector(), spec.eps, y, *activations);
+    const MatmulJob inputs[] = {{w.ffnGate.get(), ffnGate}, {w.ffnUp.get(), ffnUp}};
+    backend.matmul(inputs, *activations);
+    backend.swiglu(ffnGate, ffnUp, ffnGate);
+    backend.quantize(ffnGate, *activations);
+    const MatmulJob down[] = {{w.ffnDown.get(), y}};
+    backend.matmul(down, *activations);
+    backend.add(x, y);
+}
+
+DraftModel::DraftModel() = default;
+DraftModel::~DraftModel() = default;
+
+Result<std::unique_ptr<DraftModel>> DraftModel::make(Backend& backend, DraftSpec spec,
+                                                     std::shared_ptr<const DraftWeights> weights,
+                                                     TextModel& target, int maxContextRows) {
+    CHECK(maxContextRows > 0 && weights->layers.size() == static_cast<std::size_t>(spec.layers));
+    CHECK(spec.width == target.spec().width && spec.blockSize - 1 <= TextModel::kMaxLogitRows);
+    std::unique_ptr<DraftModel> model(new DraftModel);
+    model->m = std::make_unique<State>(backend, std::move(spec), std::move(weights), target, maxContextRows);
+    if (auto made = model->m->makeBuffers(); !made) return made.error();
+    return model;
+}
+
+KvShape DraftModel::kvShape(const DraftSpec& spec, std::int64_t contextTokens, int maxContextRows,
+                            KvType type) {
+    KvShape shape;
+    shape.kvHeads = spec.kvHeads;
+    shape.headSize = spec.headSize;
+    shape.sliding = spec.sliding;
+    shape.window = spec.slidingWindow + 1; // the own position and slidingWindow before it
+    shape.context = contextTokens + spec.blockSize;
+    shape.maxBatch = maxContextRows + spec.blockSize;
+    shape.type = type;
+    return shape;
+}
+
+const DraftSpec& DraftModel::spec() const { return m->spec; }
+std::int64_t DraftModel::workingBytes() const { return m->memory.bytes(); }
+
+Result<void> DraftModel::appendContext(Tensor taps, std::int64_t firstPosition, KvCache& cache,
+                                       std::stop_token stop) {
+    CHECK(taps.rows > 0 && taps.rows <= m->maxContextRows && firstPosition == cache.length());
+    State& s = *m;
+    s.contextRows = taps.rows;
+    cache.aboutToWrite(taps.rows);
+    s.setPositions(firstPosition, taps.rows);
+    for (std::int64_t first = 0; first < taps.rows; first += kFuseRows) {
+        const std::int64_t count = std::min<std::int64_t>(kFuseRows, taps.rows - first);
+        const Tensor context = s.fused.rowRange(first, count);
+        const Tensor ks = s.k.rowRange(0, count), vs = s.v.rowRange(0, count);
+        s.backend.quantize(taps.rowRange(first, count), *s.activations);
+        const MatmulJob fuse[] = {{s.weights->fuse.get(), context}};
+        s.backend.matmul(fuse, *s.activations);
+        s.backend.rmsNorm(context, s.weights->fuseNorm->vector(), s.spec.eps, context);
+
+        // Keys and values of the context come from the fused rows as they are, without attn_norm.
+        s.backend.quantize(context, *s.activations);
+        for (int layer = 0; layer < s.spec.layers; ++layer) {
+            if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "stopped"};
+            const DraftWeights::Layer& w = s.weights->layers[static_cast<std::size_t>(layer)];
+            const MatmulJob jobs[] = {{w.k.get(), ks}, {w.v.get(), vs}};
+            s.backend.matmul(jobs, *s.activations);
+            s.storeKeys(layer, cache, ks, vs, s.positions.rowRange(first, count));
+        }
+    }
+    cache.commit(firstPosition + taps.rows);
+    return {};
+}
+
+Result<Tensor> DraftModel::draft(std::int32_t anchor, KvCache& cache, std::stop_token stop) {
+    State& s = *m;
+    cache.aboutToWrite(s.spec.blockSize);
+    s.hostIds[0] = anchor;
+    s.backend.copyIn(std::as_bytes(std::span(s.hostIds)), s.ids);
+    s.setPositions(cache.length(), s.spec.blockSize);
+    s.backend.embed(*s.target.weights().embedding, s.ids, s.x); // raw: without the embedding norm
+    for (int layer = 0; layer < s.spec.layers; ++layer) {
+        if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "stopped"};
+        s.attentionHalf(layer, cache);
+        s.ffnHalf(layer);
+    }
+    s.backend.rmsNorm(s.x, s.weights->outputNorm->vector(), s.spec.eps, s.normed);
+    return s.target.rawHead(s.normed.rowRange(1, s.spec.blockSize - 1));
+}
+
+Tensor DraftModel::fusedContext() const { return m->fused.rowRange(0, m->contextRows); }
+Tensor DraftModel::hidden() const { return m->normed; }
+
+} // namespace engine
