@@ -1,6 +1,6 @@
 #pragma once
-// CHECK(condition): a broken promise of our own stops the program. Never for files, images, databases
-// or drivers: what comes from outside is answered with a Result.
+// CHECK(condition): a broken promise of our own stops the program. Never for files, images,
+// databases or drivers: what comes from outside is answered with a Result.
 
 #include <cstdio>
 #include <cstdlib>

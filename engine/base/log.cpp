@@ -50,7 +50,9 @@ std::string utcTime() {
 
 } // namespace
 
-void setLogLevel(LogLevel lowest) { lowestLevel.store(lowest, std::memory_order_relaxed); }
+void setLogLevel(LogLevel lowest) {
+    lowestLevel.store(lowest, std::memory_order_relaxed);
+}
 
 bool logEnabled(LogLevel level) {
     return level != LogLevel::Off && level >= lowestLevel.load(std::memory_order_relaxed);

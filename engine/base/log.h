@@ -18,8 +18,8 @@ bool logEnabled(LogLevel level);
 // Appends to this file instead of stderr.
 Result<void> setLogFile(const std::filesystem::path& path);
 
-// Replaces the destination; called under the log's lock with whole lines, without a line end. An empty
-// function restores stderr.
+// Replaces the destination; called under the log's lock with whole lines, without a line end. An
+// empty function restores stderr.
 using LogSink = std::function<void(LogLevel level, std::string_view line)>;
 void setLogSink(LogSink sink);
 

@@ -1,10 +1,10 @@
 #pragma once
 // A file seen as memory, for reading. Move-only; the address stays valid until destruction.
 //
-// The size is taken when the file is opened. A file that another program shortens afterwards makes reading
-// past its new end a fault of the system (SIGBUS, or an in-page error): nobody can guard every read of a
-// weight against that, so callers check sizes at opening and documents say not to change files in use.
-// Open files cannot be shortened on Windows.
+// The size is taken when the file is opened. A file that another program shortens afterwards makes
+// reading past its new end a fault of the system (SIGBUS, or an in-page error): nobody can guard
+// every read of a weight against that, so callers check sizes at opening and documents say not to
+// change files in use. Open files cannot be shortened on Windows.
 
 #include "engine/base/result.h"
 
@@ -17,7 +17,8 @@ namespace engine {
 
 class MappedFile {
 public:
-    // Fails with Io, in words, for what is missing, a folder, or not readable. An empty file is fine.
+    // Fails with Io, in words, for what is missing, a folder, or not readable. An empty file is
+    // fine.
     static Result<MappedFile> open(const std::filesystem::path& path);
 
     MappedFile() = default;

@@ -39,7 +39,8 @@ struct Pages {
     std::size_t bytes = 0;
 };
 
-Pages wholePages(const std::byte* data, std::int64_t size, std::int64_t offset, std::int64_t bytes) {
+Pages wholePages(const std::byte* data, std::int64_t size, std::int64_t offset,
+                 std::int64_t bytes) {
     const std::int64_t page = ::sysconf(_SC_PAGESIZE);
     const std::int64_t begin = (std::max<std::int64_t>(offset, 0) + page - 1) / page * page;
     std::int64_t end = std::min(offset + bytes, size);
@@ -60,8 +61,8 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
     if (!S_ISREG(status.st_mode)) return Error{ErrorCode::Io, "it is not a file"};
     MappedFile mapped;
     if (status.st_size == 0) return mapped;
-    void* const data =
-        ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_SHARED, file.number, 0);
+    void* const data = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ,
+                              MAP_SHARED, file.number, 0);
     if (data == MAP_FAILED) return ioError(errno);
     mapped.m_data = static_cast<const std::byte*>(data);
     mapped.m_size = status.st_size;

@@ -19,7 +19,8 @@ Error ioError(DWORD code) {
     case ERROR_PATH_NOT_FOUND: return {ErrorCode::Io, "there is no such file"};
     case ERROR_ACCESS_DENIED: return {ErrorCode::Io, "no permission to read it"};
     case ERROR_SHARING_VIOLATION: return {ErrorCode::Io, "another program holds it open"};
-    case ERROR_NOT_ENOUGH_MEMORY: return {ErrorCode::OutOfMemory, "no address space left to map it"};
+    case ERROR_NOT_ENOUGH_MEMORY:
+        return {ErrorCode::OutOfMemory, "no address space left to map it"};
     default: return {ErrorCode::Io, "Windows error " + std::to_string(code)};
     }
 }
@@ -59,7 +60,8 @@ void MappedFile::adviseSequential(std::int64_t, std::int64_t) const {}
 void MappedFile::release(std::int64_t offset, std::int64_t bytes) const {
     if (!m_data || offset < 0 || bytes <= 0 || offset >= m_size) return;
     if (bytes > m_size - offset) bytes = m_size - offset;
-    // Unlocking pages that are not locked fails, and takes them out of the working set: documented so.
+    // Unlocking pages that are not locked fails, and takes them out of the working set: documented
+    // so.
     ::VirtualUnlock(const_cast<std::byte*>(m_data) + offset, static_cast<SIZE_T>(bytes));
 }
 

@@ -2,7 +2,7 @@
 
 #if defined(_WIN32)
 
-#include <windows.h>
+#    include <windows.h>
 
 namespace engine {
 
@@ -10,17 +10,18 @@ MemoryInfo memoryInfo() {
     MEMORYSTATUSEX status = {};
     status.dwLength = sizeof status;
     if (!::GlobalMemoryStatusEx(&status)) return {};
-    return {static_cast<std::int64_t>(status.ullTotalPhys), static_cast<std::int64_t>(status.ullAvailPhys)};
+    return {static_cast<std::int64_t>(status.ullTotalPhys),
+            static_cast<std::int64_t>(status.ullAvailPhys)};
 }
 
 } // namespace engine
 
 #else
 
-#include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <string>
+#    include <algorithm>
+#    include <cstdlib>
+#    include <fstream>
+#    include <string>
 
 namespace engine {
 
@@ -77,7 +78,8 @@ MemoryInfo memoryInfo() {
         if (group.empty()) group = "/";
     }
     const std::string old = "/sys/fs/cgroup/memory";
-    applyGroup(info, numberIn(old + "/memory.limit_in_bytes"), numberIn(old + "/memory.usage_in_bytes"),
+    applyGroup(info, numberIn(old + "/memory.limit_in_bytes"),
+               numberIn(old + "/memory.usage_in_bytes"),
                valueOf(old + "/memory.stat", "total_inactive_file "));
     return info;
 }

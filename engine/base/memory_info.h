@@ -7,7 +7,8 @@ namespace engine {
 
 struct MemoryInfo {
     std::int64_t totalBytes = 0; // physical, or the limit of the container
-    std::int64_t freeBytes = 0;  // what may be taken without pushing others out; file caches count as free
+    std::int64_t freeBytes =
+        0; // what may be taken without pushing others out; file caches count as free
 };
 
 // Zeros where the system does not tell.

@@ -11,7 +11,16 @@
 namespace engine {
 
 // Unfinished: a sound file whose end is missing, such as one that is still being downloaded.
-enum class ErrorCode { Io, InvalidFile, Unfinished, Unsupported, OutOfMemory, Device, Cancelled, Internal };
+enum class ErrorCode {
+    Io,
+    InvalidFile,
+    Unfinished,
+    Unsupported,
+    OutOfMemory,
+    Device,
+    Cancelled,
+    Internal
+};
 
 struct Error {
     ErrorCode code = ErrorCode::Internal;
@@ -23,8 +32,7 @@ inline Error withContext(Error error, std::string_view context) {
     return error;
 }
 
-template<class T>
-class [[nodiscard]] Result {
+template<class T> class [[nodiscard]] Result {
 public:
     Result(T value) : m_state(std::in_place_index<0>, std::move(value)) {}
     Result(Error error) : m_state(std::in_place_index<1>, std::move(error)) {}
@@ -51,8 +59,7 @@ private:
     std::variant<T, Error> m_state;
 };
 
-template<>
-class [[nodiscard]] Result<void> {
+template<> class [[nodiscard]] Result<void> {
 public:
     Result() = default;
     Result(Error error) : m_state(std::move(error)) {}

@@ -9,12 +9,12 @@
 #include <vector>
 
 #if defined(__linux__)
-#include <pthread.h>
+#    include <pthread.h>
 #elif defined(_WIN32)
-#include <windows.h>
+#    include <windows.h>
 #endif
 #if defined(__x86_64__) || defined(__i386__) || defined(_M_X64)
-#include <immintrin.h>
+#    include <immintrin.h>
 #endif
 
 namespace engine {
@@ -33,8 +33,7 @@ void pauseBriefly() {
 }
 
 // Spins while `waiting` says so, for kSpinTime at most.
-template<class Waiting>
-void spin(Waiting waiting) {
+template<class Waiting> void spin(Waiting waiting) {
     const auto end = std::chrono::steady_clock::now() + kSpinTime;
     do {
         for (int i = 0; i < kSpinsPerClockRead; ++i) {
@@ -60,11 +59,11 @@ void nameThisThread(int index) {
 
 } // namespace
 
-// A round is one call of dispatch. The caller writes call and context, then raises `round`; each worker
-// that sees a new round does its share and lowers `busy`; the caller returns when busy is zero. Both
-// numbers are waited for by spinning first and sleeping (atomic wait) afterwards.
+// A round is one call of dispatch. The caller writes call and context, then raises `round`; each
+// worker that sees a new round does its share and lowers `busy`; the caller returns when busy is
+// zero. Both numbers are waited for by spinning first and sleeping (atomic wait) afterwards.
 #ifdef _MSC_VER
-#pragma warning(disable : 4324) // "padded due to alignment": that is the purpose
+#    pragma warning(disable : 4324) // "padded due to alignment": that is the purpose
 #endif
 struct ThreadPool::State {
     int threads = 1;
@@ -103,7 +102,8 @@ ThreadPool::ThreadPool(int threads) : m(std::make_unique<State>()) {
     CHECK(threads >= 1);
     m->threads = threads;
     m->workers.reserve(static_cast<std::size_t>(threads - 1));
-    for (int i = 1; i < threads; ++i) m->workers.emplace_back([state = m.get(), i] { state->work(i); });
+    for (int i = 1; i < threads; ++i)
+        m->workers.emplace_back([state = m.get(), i] { state->work(i); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -112,7 +112,9 @@ ThreadPool::~ThreadPool() {
     for (std::thread& worker : m->workers) worker.join();
 }
 
-int ThreadPool::threads() const { return m->threads; }
+int ThreadPool::threads() const {
+    return m->threads;
+}
 
 void ThreadPool::dispatch(Call call, void* context) {
     if (m->threads == 1) {
@@ -130,8 +132,12 @@ void ThreadPool::dispatch(Call call, void* context) {
     }
 }
 
-void ThreadPool::startTasks() { m->task.store(0, std::memory_order_relaxed); }
+void ThreadPool::startTasks() {
+    m->task.store(0, std::memory_order_relaxed);
+}
 
-std::int64_t ThreadPool::nextTask() { return m->task.fetch_add(1, std::memory_order_relaxed); }
+std::int64_t ThreadPool::nextTask() {
+    return m->task.fetch_add(1, std::memory_order_relaxed);
+}
 
 } // namespace engine

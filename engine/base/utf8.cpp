@@ -59,7 +59,8 @@ CodePoint decodeUtf8(std::string_view text, std::size_t at) {
     const std::size_t have = correctBytes(text, at, lead);
     if (have < lead.bytes) return {0xFFFD, have, false};
     char32_t value = first & (0x7Fu >> lead.bytes);
-    for (std::size_t i = 1; i < lead.bytes; ++i) value = value << 6 | (byteAt(text, at + i) & 0x3Fu);
+    for (std::size_t i = 1; i < lead.bytes; ++i)
+        value = value << 6 | (byteAt(text, at + i) & 0x3Fu);
     return {value, lead.bytes, true};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a file is, told from its contents and never from its name: one of the three parts of a trio, a
-// look-alike that must not be loaded as one, something else, or a file that is not whole.
+// What a file is, told from its contents and never from its name: one of the three parts of a trio,
+// a look-alike that must not be loaded as one, something else, or a file that is not whole.
 //
 // Only the header is read, so this takes milliseconds on the largest file. Any thread.
 
@@ -50,14 +50,14 @@ struct ModelFileInfo {
     std::filesystem::path path;
     FileState state = FileState::Unreadable;
     FileRole role = FileRole::Unknown;
-    std::string sentence;      // what it is, and what hinders its use; one sentence for people
+    std::string sentence; // what it is, and what hinders its use; one sentence for people
 
     std::string architecture;
-    std::string name;          // general.name
-    std::string sizeLabel;     // "28B"
-    bool testModel = false;    // a reference model of random weights: it answers nonsense
-    int version = 0;           // of GGUF
-    int parts = 1;             // files of a split model
+    std::string name;       // general.name
+    std::string sizeLabel;  // "28B"
+    bool testModel = false; // a reference model of random weights: it answers nonsense
+    int version = 0;        // of GGUF
+    int parts = 1;          // files of a split model
     std::int64_t presentBytes = 0;
     std::int64_t expectedBytes = 0; // what the header describes; 0 while unknown
     std::int64_t headerBytes = 0;
@@ -68,10 +68,10 @@ struct ModelFileInfo {
     std::vector<std::string> wrongTensors;   // "NAME is [a, b], expected [c, d]"
 
     // What must agree within a trio; 0 where it does not apply.
-    std::int64_t width = 0;        // of the target's residual; a projector's output
+    std::int64_t width = 0; // of the target's residual; a projector's output
     std::int64_t vocabulary = 0;
     std::int64_t layers = 0;
-    std::int64_t lastTap = 0;      // drafter: the highest target layer that it reads
+    std::int64_t lastTap = 0; // drafter: the highest target layer that it reads
 
     // A whole target, projector or drafter that Glint can load.
     bool usable() const;
@@ -82,7 +82,8 @@ ModelFileInfo inspectModelFile(const std::filesystem::path& path);
 // The same for a file that is open (GgufFile::open or openHeader).
 ModelFileInfo describeModelFile(const GgufFile& file);
 
-// Whether a projector or drafter belongs to this target: width, vocabulary, layers. The error says what differs.
+// Whether a projector or drafter belongs to this target: width, vocabulary, layers. The error says
+// what differs.
 Result<void> checkMatch(const ModelFileInfo& target, const ModelFileInfo& other);
 
 // Files dropped in any order, sorted into the three places.
@@ -92,8 +93,8 @@ struct ModelSlots {
     std::optional<ModelFileInfo> drafter;
     std::vector<ModelFileInfo> refused; // what has no place, with its reason in `sentence`
 };
-// `current` holds what is chosen already; new files of the same role replace it. A projector or drafter
-// that does not match the target is refused.
+// `current` holds what is chosen already; new files of the same role replace it. A projector or
+// drafter that does not match the target is refused.
 ModelSlots sortIntoSlots(std::span<const std::filesystem::path> files, ModelSlots current = {});
 
 } // namespace engine

@@ -20,8 +20,9 @@ ScaleMin scaleMin(const std::byte* c, int j) {
 
 } // namespace
 
-// scales[16], qs[64], d, dmin. Two halves of 128; in a half, four shifts of the same 32 bytes give four
-// runs of 32 weights. One scale byte per 16 weights: scale in the low, minimum in the high nibble.
+// scales[16], qs[64], d, dmin. Two halves of 128; in a half, four shifts of the same 32 bytes give
+// four runs of 32 weights. One scale byte per 16 weights: scale in the low, minimum in the high
+// nibble.
 void decodeQ2_K(const std::byte* blocks, std::int64_t blockCount, float* out) {
     for (std::int64_t b = 0; b < blockCount; ++b, blocks += 84, out += 256) {
         const std::byte* const scales = blocks;
@@ -33,13 +34,15 @@ void decodeQ2_K(const std::byte* blocks, std::int64_t blockCount, float* out) {
             const int shift = 2 * (i % 128 / 32);
             const unsigned q = byteAt(qs, 32 * half + i % 32) >> shift & 3;
             const unsigned s = byteAt(scales, i / 16);
-            out[i] = d * static_cast<float>(s & 15) * static_cast<float>(q) - dmin * static_cast<float>(s >> 4);
+            out[i] = d * static_cast<float>(s & 15) * static_cast<float>(q) -
+                     dmin * static_cast<float>(s >> 4);
         }
     }
 }
 
-// hmask[32], qs[64], scales[12], d. The low two bits lie as in Q2_K; the third bit of run r (32 weights) is
-// bit r of hmask. Sixteen six-bit scales: bytes 0..7 hold the low four bits, 8..11 the upper two.
+// hmask[32], qs[64], scales[12], d. The low two bits lie as in Q2_K; the third bit of run r (32
+// weights) is bit r of hmask. Sixteen six-bit scales: bytes 0..7 hold the low four bits, 8..11 the
+// upper two.
 void decodeQ3_K(const std::byte* blocks, std::int64_t blockCount, float* out) {
     for (std::int64_t b = 0; b < blockCount; ++b, blocks += 110, out += 256) {
         const std::byte* const hmask = blocks;
@@ -79,7 +82,8 @@ void decodeQ4_K(const std::byte* blocks, std::int64_t blockCount, float* out) {
     }
 }
 
-// d, dmin, scales[12], qh[32], qs[128]. As Q4_K; bit j of qh[l] is the fifth bit of weight l in sub-block j.
+// d, dmin, scales[12], qh[32], qs[128]. As Q4_K; bit j of qh[l] is the fifth bit of weight l in
+// sub-block j.
 void decodeQ5_K(const std::byte* blocks, std::int64_t blockCount, float* out) {
     for (std::int64_t b = 0; b < blockCount; ++b, blocks += 176, out += 256) {
         const float d = halfAt(blocks);
@@ -99,8 +103,9 @@ void decodeQ5_K(const std::byte* blocks, std::int64_t blockCount, float* out) {
     }
 }
 
-// ql[128], qh[64], scales i8[16], d. Two halves of 128 weights; run r (32 weights) of a half takes its low
-// bits from ql[32 * (r % 2) ..] (low nibbles for r < 2) and its upper two bits from qh at shift 2r.
+// ql[128], qh[64], scales i8[16], d. Two halves of 128 weights; run r (32 weights) of a half takes
+// its low bits from ql[32 * (r % 2) ..] (low nibbles for r < 2) and its upper two bits from qh at
+// shift 2r.
 void decodeQ6_K(const std::byte* blocks, std::int64_t blockCount, float* out) {
     for (std::int64_t b = 0; b < blockCount; ++b, blocks += 210, out += 256) {
         const float d = halfAt(blocks + 208);
@@ -108,7 +113,8 @@ void decodeQ6_K(const std::byte* blocks, std::int64_t blockCount, float* out) {
             const int half = i / 128;
             const int run = i % 128 / 32;
             const int l = i % 32;
-            const unsigned low = byteAt(blocks, 64 * half + 32 * (run % 2) + l) >> (4 * (run / 2)) & 15;
+            const unsigned low =
+                byteAt(blocks, 64 * half + 32 * (run % 2) + l) >> (4 * (run / 2)) & 15;
             const unsigned high = byteAt(blocks, 128 + 32 * half + l) >> (2 * run) & 3;
             const int q = static_cast<int>(low | high << 4) - 32;
             const int scale = signedByteAt(blocks, 192 + i / 16);

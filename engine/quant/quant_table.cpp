@@ -7,12 +7,15 @@ namespace engine {
 
 namespace {
 
-constexpr QuantFormat row(QuantType type, std::string_view name, int weights, int bytes, DecodeBlocks decode) {
+constexpr QuantFormat row(QuantType type, std::string_view name, int weights, int bytes,
+                          DecodeBlocks decode) {
     return {type, name, weights, bytes, decode};
 }
 
-// A type that other programs write: its layout is known, so that files that use it can be described.
-constexpr QuantFormat layoutOnly(std::uint32_t type, std::string_view name, int weights, int bytes) {
+// A type that other programs write: its layout is known, so that files that use it can be
+// described.
+constexpr QuantFormat layoutOnly(std::uint32_t type, std::string_view name, int weights,
+                                 int bytes) {
     return {static_cast<QuantType>(type), name, weights, bytes, nullptr};
 }
 
@@ -55,7 +58,9 @@ constexpr QuantFormat kTable[] = {
 
 } // namespace
 
-std::span<const QuantFormat> quantTable() { return kTable; }
+std::span<const QuantFormat> quantTable() {
+    return kTable;
+}
 
 const QuantFormat* findQuantFormat(std::uint32_t type) {
     for (const QuantFormat& format : kTable) {

@@ -7,7 +7,8 @@
 namespace engine {
 
 void decodeF32(const std::byte* blocks, std::int64_t blockCount, float* out) {
-    for (std::int64_t i = 0; i < blockCount; ++i) out[i] = std::bit_cast<float>(u32At(blocks + 4 * i));
+    for (std::int64_t i = 0; i < blockCount; ++i)
+        out[i] = std::bit_cast<float>(u32At(blocks + 4 * i));
 }
 
 void decodeF16(const std::byte* blocks, std::int64_t blockCount, float* out) {
@@ -67,7 +68,8 @@ void decodeQ5_1(const std::byte* blocks, std::int64_t blockCount, float* out) {
         const std::byte* const qs = blocks + 8;
         for (int j = 0; j < 16; ++j) {
             out[j] = d * static_cast<float>((byteAt(qs, j) & 15) | (qh >> j & 1) << 4) + m;
-            out[j + 16] = d * static_cast<float>(byteAt(qs, j) >> 4 | (qh >> (j + 16) & 1) << 4) + m;
+            out[j + 16] =
+                d * static_cast<float>(byteAt(qs, j) >> 4 | (qh >> (j + 16) & 1) << 4) + m;
         }
     }
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Builds GGUF files in memory for tests: sound ones by default, and deliberately broken ones, because
-// every count, length, type and offset can be overridden.
+// Builds GGUF files in memory for tests: sound ones by default, and deliberately broken ones,
+// because every count, length, type and offset can be overridden.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,9 @@ namespace test {
 class GgufBuilder {
 public:
     GgufBuilder() = default;
-    explicit GgufBuilder(std::string_view architecture) { text("general.architecture", architecture); }
+    explicit GgufBuilder(std::string_view architecture) {
+        text("general.architecture", architecture);
+    }
 
     // ---- metadata, in order of calls
     GgufBuilder& u8(std::string_view key, std::uint8_t value);
@@ -34,8 +36,8 @@ public:
     GgufBuilder& raw(std::string_view key, std::uint32_t valueType, std::string_view bytes);
 
     // ---- tensors: ne[0] first. Without `bytes` the data is zeros of the size that `type` needs.
-    GgufBuilder& tensor(std::string_view name, const std::vector<std::uint64_t>& ne, std::uint32_t type = 0,
-                        std::optional<std::string> bytes = std::nullopt);
+    GgufBuilder& tensor(std::string_view name, const std::vector<std::uint64_t>& ne,
+                        std::uint32_t type = 0, std::optional<std::string> bytes = std::nullopt);
     GgufBuilder& f32Tensor(std::string_view name, const std::vector<std::uint64_t>& ne,
                            const std::vector<float>& values);
 
