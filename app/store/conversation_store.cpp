@@ -472,8 +472,16 @@ Result<void> ConversationStore::restoreFromTrash(std::int64_t chatId) {
     return write->bind(chatId).run();
 }
 
-Result<void> ConversationStore::emptyTrash() {
-    return m_database.execute("DELETE FROM conversation WHERE deleted_ms <> 0");
+Result<void> ConversationStore::deleteForever(std::span<const std::int64_t> chatIds) {
+    Result<Transaction> transaction = Transaction::begin(m_database);
+    if (!transaction.ok()) return transaction.error();
+    Result<Statement> removal =
+        m_database.prepare("DELETE FROM conversation WHERE id = ? AND deleted_ms <> 0");
+    if (!removal.ok()) return removal.error();
+    for (const std::int64_t id : chatIds) {
+        if (Result<void> done = removal->bind(id).run(); !done.ok()) return done;
+    }
+    return transaction->commit();
 }
 
 Result<std::string> ConversationStore::saveBytes(std::span<const std::byte> bytes) {

@@ -93,8 +93,8 @@ public:
 
     engine::Result<void> moveToTrash(std::int64_t chatId);
     engine::Result<void> restoreFromTrash(std::int64_t chatId);
-    // For ever; only chats that are in the trash.
-    engine::Result<void> emptyTrash();
+    // Only those that are in the trash.
+    engine::Result<void> deleteForever(std::span<const std::int64_t> chatIds);
 
     // Keeps the bytes under their hash and returns it. The same bytes are kept once.
     engine::Result<std::string> saveBytes(std::span<const std::byte> bytes);

@@ -131,9 +131,9 @@ Result<Database> Database::open(const std::filesystem::path& path) {
     if (code != SQLITE_OK) return errorOf(handle, code);
     sqlite3_extended_result_codes(handle, 1);
     sqlite3_busy_timeout(handle, kBusyMilliseconds);
-    // A database is foreign input: its schema must not reach beyond tables and triggers.
+    // A database is foreign input: no SQL in it may write to the index tables behind FTS5's back. (An
+    // untrusted schema would be safer still, but triggers may then not write to an FTS5 table at all.)
     sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-    sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     const Result<void> set = database.execute("PRAGMA journal_mode = WAL;"
                                               "PRAGMA synchronous = FULL;"
                                               "PRAGMA foreign_keys = ON;");
