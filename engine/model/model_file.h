@@ -33,10 +33,11 @@ enum class FileRole {
 
 enum class FileState {
     Whole,
-    Unfinished, // a sound beginning: still being downloaded, or cut off
-    Damaged,    // begins like GGUF and contradicts itself
-    NotGguf,    // empty, text, safetensors, an archive, ...
-    Unreadable, // missing, a folder, no permission
+    Unfinished,  // a sound beginning: still being downloaded, or cut off
+    Damaged,     // begins like GGUF and contradicts itself
+    Unsupported, // a sound form of GGUF that Glint does not read: big-endian, version 1, ...
+    NotGguf,     // empty, text, safetensors, an archive, ...
+    Unreadable,  // missing, a folder, no permission
 };
 
 struct TensorTypeUse {
@@ -65,7 +66,6 @@ struct ModelFileInfo {
     std::int64_t parameters = 0;
     std::vector<TensorTypeUse> types;        // most bytes first
     std::vector<std::string> missingTensors; // that a file of this role must have
-    std::vector<std::string> wrongTensors;   // "NAME is [a, b], expected [c, d]"
 
     // What must agree within a trio; 0 where it does not apply.
     std::int64_t width = 0; // of the target's residual; a projector's output
@@ -73,7 +73,7 @@ struct ModelFileInfo {
     std::int64_t layers = 0;
     std::int64_t lastTap = 0; // drafter: the highest target layer that it reads
 
-    // A whole target, projector or drafter that Glint can load.
+    // A whole target, projector or drafter with all its tensors, in types that Glint computes with.
     bool usable() const;
 };
 
