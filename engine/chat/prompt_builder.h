@@ -68,11 +68,15 @@ struct PromptRequest {
 };
 
 // vision: of the projector in use, or null. Unsupported when a message has a picture and there is no
-// vision part; InvalidFile when `end` asks to continue and the last message is not an assistant's.
-Result<Prompt> buildPrompt(const PromptRequest& request, const Tokenizer& tokenizer, const VisionSpec* vision);
+// vision part; Internal when `end` asks to continue and the last message is not an assistant's.
+Result<Prompt> buildPrompt(const PromptRequest& request, const Tokenizer& tokenizer,
+                           const VisionSpec* vision);
 
-// The system block's text before its closing marker: what the default block or a caller's text becomes.
-// nullopt: no caller's text.
+// A text file as part of a user's message: its name and content.
+std::string documentText(std::string_view fileName, std::string_view content);
+
+// The body of a system message: a caller's text (not trimmed) with the strength line if it has none, or,
+// without one (nullopt), the default text. Both end with the line of recipients.
 std::string systemText(const std::optional<std::string>& callersText, ThinkingStrength strength,
                        std::string_view date);
 

@@ -9,9 +9,9 @@
 #include "engine/chat/turn_event.h"
 #include "engine/token/special_tokens.h"
 
-#include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace engine {
@@ -23,32 +23,36 @@ public:
     // replyPrefix: Prompt::replyPrefix, what already stands of the reply; gives no text again.
     explicit StreamParser(const Tokenizer& tokenizer, std::span<const TokenId> replyPrefix = {});
 
-    // Appends what can be said now. Deltas of one call differ in channel from their neighbours.
+    // Appends what can be said now; joined to out.back() where that is of the same channel.
     void push(TokenId id, std::vector<TextDelta>& out);
     // No more ids come. A character cut in the middle is dropped: it is not bad, only unfinished.
-    void finish(std::vector<TextDelta>& out);
+    void finish();
 
-    bool turnEnded() const { return m_turnEnded; }     // <|eot|> or <|end_of_text|> was pushed
-    bool answerBegun() const { return m_answerBegun; } // the answer has text; else a limit came "while thinking"
-    // Between the first id of a message to "self" and its end.
+    bool turnEnded() const { return m_turnEnded; } // <|eot|> or <|end_of_text|> was pushed
+    // The answer has its first word; until then a limit came "while thinking".
+    bool answerBegun() const { return m_answerBegun; }
+    // Inside a message, whose channel() then is to be asked; otherwise before or within a header.
+    bool inBody() const { return m_inBody; }
+    Channel channel() const { return m_channel; }
     bool thinking() const { return m_inBody && m_channel == Channel::Thinking; }
 
 private:
-    void text(std::string_view bytes, std::vector<TextDelta>& out);
-    void openBody(std::vector<TextDelta>& out);
+    void header(std::string_view bytes, std::vector<TextDelta>& out);
+    void openBody(std::string_view recipient);
+    void body(std::string_view bytes, std::vector<TextDelta>& out);
     void endMessage(std::vector<TextDelta>& out);
-    void emit(std::string_view whole, std::vector<TextDelta>& out);
+    void emit(std::string text, std::vector<TextDelta>& out);
 
     const Tokenizer& m_tokenizer;
     bool m_inBody = false;
-    bool m_laterHeader = false; // after <|start|>, so the role's name comes first
+    bool m_afterStart = false; // <|start|> was seen, so the header begins with a role
     bool m_turnEnded = false;
     bool m_answerBegun = false;
     Channel m_channel = Channel::Answer;
-    std::string m_header;       // text of the header so far
-    std::string m_pending;      // first bytes of an unfinished character
+    std::string m_header;  // text of the header so far
+    std::string m_pending; // first bytes of an unfinished character
     bool m_channelHasText[3] = {};
-    bool m_newBody = false;     // nothing of this body was given out yet
+    bool m_bodyHasText = false;
 };
 
 } // namespace engine

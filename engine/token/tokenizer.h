@@ -2,9 +2,8 @@
 // Byte-level BPE over the vocabulary of a GGUF file. Immutable after reading, so any thread may use it;
 // owns copies of all strings, the file may be closed afterwards.
 //
-// Any bytes can be encoded, also those that are not UTF-8: a bad byte is a character of its own without
-// a class, and its id (or those of its neighbours) decodes to the same byte again. So
-// decode(encodeText(x)) == x for every x.
+// Any bytes can be encoded, also those that are not UTF-8: a bad byte is a character of its own without a
+// class, and decodes to the same byte again. So decode(encodeText(x)) == x for every x.
 
 #include "engine/base/result.h"
 #include "engine/token/pretokenize.h"
@@ -44,14 +43,14 @@ public:
     bool isSpecial(TokenId id) const; // a control token of any kind, named in SpecialTokens or not
     bool endsTurn(TokenId id) const { return special().endsTurn(id); }
 
-    // Never yields a special id, whatever the text says. Appends.
-    void encodeText(std::string_view text, std::vector<TokenId>& out) const;
-    std::vector<TokenId> encodeText(std::string_view text) const;
-    // Markers spelled in the text become ids. For inspection on the command line and for comparing with
-    // the reference only: never for anything a person typed.
-    std::vector<TokenId> encodeWithSpecials(std::string_view text) const;
-    // Which form of the split expression; Category is the model's, Ggml only a test compares with.
-    std::vector<TokenId> encodeText(std::string_view text, SplitForm form) const;
+    // Never yields a special id, whatever the text says. SplitForm::Category is the model's; the other
+    // form is only for comparison with the reference.
+    std::vector<TokenId> encodeText(std::string_view text, SplitForm form = SplitForm::Category) const;
+    void encodeText(std::string_view text, std::vector<TokenId>& out) const; // appends
+    // Markers spelled in the text become ids. For inspection on the command line and for comparison with
+    // the reference only: never for anything that a person typed.
+    std::vector<TokenId> encodeWithSpecials(std::string_view text,
+                                            SplitForm form = SplitForm::Category) const;
 
     // The bytes of a token, which may be part of a UTF-8 character; of a special token its literal text.
     // Empty for ids outside the vocabulary. Valid as long as the tokenizer.
@@ -64,6 +63,7 @@ public:
 
 private:
     Tokenizer();
+    void encode(std::string_view text, SplitForm form, std::vector<TokenId>& out) const;
     struct State;
     std::unique_ptr<State> m;
 };

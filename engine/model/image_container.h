@@ -1,0 +1,18 @@
+#pragma once
+// What must be known of a picture's file besides its pixels: how the camera was held, and whether the end of
+// the file is there (the decoder fills what is missing with grey and says nothing).
+
+#include "engine/model/image.h"
+
+namespace engine {
+
+// The EXIF orientation 1..8 of a JPEG or PNG; 1 when there is none or it makes no sense.
+int exifOrientation(std::span<const std::byte> bytes, ImageFormat format);
+
+// False when the file plainly ends before its first picture does.
+bool isWholeImageFile(std::span<const std::byte> bytes, ImageFormat format);
+
+// The picture turned and mirrored so that orientation 1 would show it the same way.
+RgbImage turnUpright(RgbImage image, int orientation);
+
+} // namespace engine
