@@ -33,7 +33,7 @@ struct ModelFiles {
 struct EngineOptions {
     std::int64_t contextTokens = 0; // 0: as many as fit free memory, at most the model's limit
     KvType kvType = KvType::F16;
-    int prefillChunk = 512;         // rows read at once
+    int prefillChunk = 256;         // rows read at once
     bool checkMemory = true;        // refuse before loading what would not fit
 };
 
@@ -55,6 +55,7 @@ class Engine {
 public:
     using LoadSink = std::function<void(const LoadProgress&)>;
     // Opens, checks and loads; runs one real step of everything before it says ready. The backend is kept.
+    // After an error or a stop (Cancelled) nothing stays; the same files may be loaded again.
     static Result<std::unique_ptr<Engine>> load(std::unique_ptr<Backend> backend, const ModelFiles& files,
                                                 const EngineOptions& options, const LoadSink& progress,
                                                 std::stop_token stop);
@@ -65,7 +66,8 @@ public:
     const VisionSpec* vision() const; // null without a projector
     const DraftSpec* draft() const;   // null without a drafter
     const std::string& modelKey() const; // names the target file's contents: for GeneratedIds
-    const MemoryByPart& memory() const;
+    MemoryByPart memory() const;         // what each part takes now
+    const PlacementPlan& plan() const;   // what was expected before loading
     std::int64_t contextTokens() const;
     Backend& backend();
 
@@ -73,6 +75,8 @@ public:
 
 private:
     Engine();
+    Result<void> loadParts(std::unique_ptr<Backend> backend, const ModelFiles& files,
+                           const EngineOptions& options, const LoadSink& progress, std::stop_token stop);
     struct State;
     std::unique_ptr<State> m;
 };

@@ -1,0 +1,345 @@
+#include "engine/runtime/draft_cycle.h"
+
+#include <chrono>
+#include <cmath>
+
+namespace engine {
+
+namespace {
+
+double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+template<class T>
+std::span<std::byte> bytesOf(std::vector<T>& values) {
+    return std::as_writable_bytes(std::span(values));
+}
+
+} // namespace
+
+// ---- DraftPolicy
+
+std::array<RunningMean, PassTimes::kMaxRows> DraftPolicy::filled() {
+    // Before anything was seen: three drafts of four go on, worth four cycles of evidence.
+    std::array<RunningMean, PassTimes::kMaxRows> out;
+    out.fill(RunningMean(0.75, 4, 0.05));
+    return out;
+}
+
+void DraftPolicy::seed(int rows, double passSeconds, double draftSeconds) {
+    m_pass.seed(rows, passSeconds);
+    if (draftSeconds > 0 && !m_draft.known()) m_draft = RunningMean(draftSeconds, 0, 0.1);
+}
+
+double DraftPolicy::expectedTokens(int drafts) const {
+    double tokens = 1;
+    double reached = 1;
+    for (int i = 0; i < drafts; ++i) {
+        reached *= m_survival[std::size_t(i)].value();
+        tokens += reached;
+    }
+    return tokens;
+}
+
+double DraftPolicy::speed(int drafts) const {
+    const double seconds = m_pass.at(drafts + 1) + (drafts > 0 ? m_draft.value() : 0.0);
+    return seconds > 0 ? expectedTokens(drafts) / seconds : 0;
+}
+
+int DraftPolicy::best() const {
+    if (m_pass.at(1) <= 0) return m_most;
+    int found = 0;
+    double highest = speed(0);
+    for (int drafts = 1; drafts <= m_most; ++drafts) {
+        // The width in use wins near ties, so that noise in the times does not move it about.
+        const double value = speed(drafts) * (drafts == m_current ? 1.02 : 1.0);
+        if (value > highest) {
+            highest = value;
+            found = drafts;
+        }
+    }
+    return found;
+}
+
+int DraftPolicy::next(DraftLength wish) {
+    if (!wish.automatic()) {
+        m_pausedTokens = 0;
+        m_current = std::clamp(wish.tokens, 0, m_most);
+        return m_current;
+    }
+    if (m_most == 0 || m_pausedTokens > 0) return 0;
+    // The single step is what drafting is compared with, so it is measured now and then.
+    if (m_sinceSingle >= kSingleEvery) return 0;
+    int choice = best();
+    if (choice == 0) {
+        if (m_probesLeft == 0) {
+            m_pausedTokens = kPause;
+            return 0;
+        }
+        choice = std::min(3, m_most);
+    } else {
+        m_current = choice;
+        // Chances beyond the width in use are never seen otherwise.
+        if (m_cycles % kWidenEvery == kWidenEvery - 1) choice = std::min(choice + 4, m_most);
+    }
+    return choice;
+}
+
+void DraftPolicy::record(const Cycle& cycle) {
+    ++m_cycles;
+    const int tokens = cycle.accepted + 1;
+    m_pass.add(cycle.drafted + 1, cycle.passSeconds);
+    m_speed.add(tokens, cycle.draftSeconds + cycle.passSeconds);
+    if (cycle.drafted == 0) {
+        m_sinceSingle = 0;
+        if (m_pausedTokens > 0 && (m_pausedTokens -= tokens) <= 0) {
+            m_pausedTokens = 0;
+            m_probesLeft = kProbeCycles;
+            for (RunningMean& chance : m_survival) chance.loosen(2);
+        }
+        return;
+    }
+    m_sinceSingle += tokens;
+    m_draft.add(cycle.draftSeconds);
+    if (m_probesLeft > 0) --m_probesLeft;
+    for (int i = 0; i < cycle.drafted && i <= cycle.accepted; ++i) {
+        m_survival[std::size_t(i)].add(i < cycle.accepted ? 1.0 : 0.0);
+    }
+}
+
+double DraftPolicy::gain() const { return m_most > 0 ? m_speed.tokensPerSecond() * m_pass.at(1) : 0; }
+
+// ---- DraftCycle
+
+DraftCycle::DraftCycle(Parts parts)
+    : m_backend(*parts.backend), m_target(*parts.target), m_drafter(parts.drafter),
+      m_cache(std::move(parts.cache)), m_draftCache(std::move(parts.draftCache)), m_maxRows(parts.maxRows),
+      m_policy(parts.drafter ? std::min(parts.drafter->spec().blockSize - 1, DraftLength::kMax) : 0) {}
+
+Result<std::unique_ptr<DraftCycle>> DraftCycle::make(Parts parts) {
+    CHECK(parts.backend && parts.target && parts.cache && parts.maxRows > 0);
+    CHECK((parts.drafter == nullptr) == (parts.draftCache == nullptr));
+    CHECK(parts.target->maxRows() >= std::max(parts.maxRows, kMaxRows));
+    CHECK(parts.cache->shape().maxBatch >= std::max(parts.maxRows, kMaxRows));
+    std::unique_ptr<DraftCycle> cycle(new DraftCycle(std::move(parts)));
+    auto ids = cycle->m_backend.allocate(elementBytes(ElementType::I32, kMaxRows), "chosen tokens");
+    if (!ids) return ids.error();
+    cycle->m_ids = std::move(*ids);
+    if (cycle->m_drafter) {
+        const DraftSpec& spec = cycle->m_drafter->spec();
+        const std::int64_t columns = std::int64_t(spec.taps.size()) * cycle->m_target.spec().width;
+        const std::int64_t rows = contextRows(cycle->m_maxRows);
+        auto memory = cycle->m_backend.allocate(rows * elementBytes(ElementType::F32, columns),
+                                                "hidden states for the drafter");
+        if (!memory) return memory.error();
+        cycle->m_tapMemory = std::move(*memory);
+        cycle->m_taps = cycle->m_tapMemory.tensor(ElementType::F32, rows, columns);
+    }
+    return cycle;
+}
+
+Result<void> DraftCycle::forward(std::span<const TokenId> ids,
+                                 std::span<const TextModel::Input::ImageRows> images, std::stop_token stop) {
+    const std::int64_t count = std::int64_t(ids.size());
+    TextModel::Taps taps;
+    if (m_drafter) {
+        if (m_pending + count > m_taps.rows) {
+            if (auto done = projectPending(); !done) return done;
+        }
+        taps.layers = m_drafter->spec().taps;
+        taps.out = m_taps.rowRange(m_pending, count);
+    }
+    m_lastRows = count;
+    return m_target.forward({ids, length(), images}, *m_cache, taps, stop);
+}
+
+// Without a stop token: it takes a small part of the time of one layer of the pass that made the taps, and
+// the drafter's cache never falls out of step.
+Result<void> DraftCycle::projectPending() {
+    if (m_pending == 0) return {};
+    auto done = m_drafter->appendContext(m_taps.rowRange(0, m_pending), m_draftCache->length(),
+                                         *m_draftCache, std::stop_token());
+    if (done) m_pending = 0;
+    return done;
+}
+
+Result<void> DraftCycle::read(std::span<const TokenId> ids,
+                              std::span<const TextModel::Input::ImageRows> images, std::stop_token stop) {
+    CHECK(!ids.empty() && std::int64_t(ids.size()) <= m_maxRows);
+    if (auto done = forward(ids, images, stop); !done) return done;
+    m_cache->commit(length() + std::int64_t(ids.size()));
+    if (!m_drafter) return {};
+    m_pending += std::int64_t(ids.size());
+    return projectPending();
+}
+
+std::vector<float> DraftCycle::logitsAfterRead() {
+    CHECK(m_lastRows > 0);
+    const Tensor row = m_target.logits(m_lastRows - 1, 1);
+    std::vector<float> out(std::size_t(row.columns));
+    m_backend.copyOut(row, bytesOf(out));
+    return out;
+}
+
+std::vector<TokenId> DraftCycle::argmaxRows(Tensor rows) {
+    const Tensor ids = m_ids.tensor(ElementType::I32, rows.rows, 1);
+    m_backend.argmax(rows, ids);
+    std::vector<TokenId> out(std::size_t(rows.rows));
+    m_backend.copyOut(ids, bytesOf(out));
+    return out;
+}
+
+Result<std::vector<TokenId>> DraftCycle::draftTokens(TokenId anchor, int count, const Request& request,
+                                                     std::stop_token stop) {
+    if (auto done = projectPending(); !done) return done.error();
+    auto rows = m_drafter->draft(anchor, *m_draftCache, stop);
+    if (!rows) return rows.error();
+    std::vector<TokenId> drafts = argmaxRows(rows->rowRange(0, count));
+    if (request.endsTurn) {
+        const auto end = std::find_if(drafts.begin(), drafts.end(), request.endsTurn);
+        if (end != drafts.end()) drafts.erase(end + 1, drafts.end());
+    }
+    return drafts;
+}
+
+TokenId pick(std::span<const float> logits, const DraftCycle::Request& request,
+             std::span<const TokenId> before, std::int64_t position) {
+    return sampleToken(logits, request.sampling, before, request.seed, position);
+}
+
+Result<DraftCycle::Step> DraftCycle::step(std::span<const TokenId> history, const Request& request,
+                                          std::int64_t room, std::stop_token stop) {
+    const std::int64_t position = length(); // of the anchor
+    CHECK(std::int64_t(history.size()) == position + 1 && room >= 1 && position < context());
+    const double start = now();
+
+    const std::int64_t most = std::min(room - 1, context() - 1 - position);
+    const int wanted = int(std::min<std::int64_t>(m_policy.next(request.draftLength), most));
+    std::vector<TokenId> sequence(history.begin(), history.end()); // with the drafts that proved right
+    std::vector<TokenId> drafts;
+    if (wanted > 0) {
+        auto drafted = draftTokens(history.back(), wanted, request, stop);
+        if (!drafted) return drafted.error();
+        drafts = std::move(*drafted);
+    }
+    const double drafted = now();
+
+    std::vector<TokenId> rows{history.back()};
+    rows.insert(rows.end(), drafts.begin(), drafts.end());
+    if (auto done = forward(rows, {}, stop); !done) return done.error();
+    const Tensor logits = m_target.logits(0, std::int64_t(rows.size()));
+
+    // Row i chooses the token at position + 1 + i. The sampler sees the same tokens before it as it would
+    // without drafting, because the drafts before row i were accepted.
+    std::vector<TokenId> largest;
+    if (isPlainArgmax(request.sampling)) largest = argmaxRows(logits);
+    Step step;
+    step.drafted = int(drafts.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        TokenId token = 0;
+        if (!largest.empty()) {
+            token = largest[i];
+        } else {
+            m_row.resize(std::size_t(logits.columns));
+            m_backend.copyOut(logits.rowRange(std::int64_t(i), 1), bytesOf(m_row));
+            token = pick(m_row, request, sequence, position + 1 + std::int64_t(i));
+        }
+        step.tokens.push_back(token);
+        sequence.push_back(token);
+        const bool accepted = i < drafts.size() && token == drafts[i];
+        if (accepted) ++step.accepted;
+        if (!accepted || (request.endsTurn && request.endsTurn(token))) break;
+    }
+
+    // The anchor and the tokens written before the last one were in the pass; the last is the next anchor.
+    const std::int64_t kept = std::int64_t(step.tokens.size());
+    m_cache->commit(position + kept);
+    if (m_drafter) m_pending += kept;
+    m_policy.record({step.drafted, step.accepted, drafted - start, now() - drafted});
+    return step;
+}
+
+bool DraftCycle::canRewind(std::int64_t length) const {
+    if (!m_cache->canRewind(length)) return false;
+    return !m_drafter || length >= m_draftCache->length() || m_draftCache->canRewind(length);
+}
+
+void DraftCycle::rewind(std::int64_t length) {
+    CHECK(canRewind(length));
+    m_cache->rewind(length);
+    if (!m_drafter) return;
+    m_pending = std::max<std::int64_t>(0, length - m_draftCache->length());
+    if (length < m_draftCache->length()) m_draftCache->rewind(length);
+}
+
+void DraftCycle::clear() {
+    m_cache->clear();
+    if (m_draftCache) m_draftCache->clear();
+    m_pending = 0;
+}
+
+std::int64_t DraftCycle::placeBytes() const {
+    const auto rings = [](const KvShape& shape) {
+        std::int64_t layers = 0;
+        for (const bool sliding : shape.sliding) layers += sliding;
+        return layers * std::min<std::int64_t>(shape.window, shape.ringRows()) * shape.rowBytes();
+    };
+    return rings(m_cache->shape()) + (m_draftCache ? rings(m_draftCache->shape()) : 0);
+}
+
+Result<DraftCycle::Place> DraftCycle::mark() {
+    if (auto done = projectPending(); !done) return done.error();
+    auto target = m_cache->snapshot();
+    if (!target) return target.error();
+    Place place{std::move(*target), std::nullopt};
+    if (m_drafter) {
+        auto draft = m_draftCache->snapshot();
+        if (!draft) return draft.error();
+        place.draft = std::move(*draft);
+    }
+    return place;
+}
+
+void DraftCycle::returnTo(const Place& place) {
+    m_cache->restore(place.target);
+    if (!m_drafter) return;
+    CHECK(place.draft.has_value());
+    m_draftCache->restore(*place.draft);
+    m_pending = 0;
+}
+
+Result<void> DraftCycle::warmUp(TokenId anyToken, std::stop_token stop) {
+    CHECK(length() == 0);
+    const std::vector<TokenId> one{anyToken};
+    if (auto done = read(one, {}, stop); !done) return done;
+    const std::vector<float> row = logitsAfterRead();
+    if (!std::all_of(row.begin(), row.end(), [](float value) { return std::isfinite(value); })) {
+        return Error{ErrorCode::InvalidFile, "the model computes values that are not numbers; the file is "
+                                             "probably damaged"};
+    }
+    const auto timedPass = [&](std::span<const TokenId> ids) -> Result<double> {
+        const double start = now();
+        if (auto done = forward(ids, {}, stop); !done) return done.error();
+        argmaxRows(m_target.logits(0, std::int64_t(ids.size())));
+        return now() - start;
+    };
+    if (m_drafter && context() > 2 * kMaxRows) {
+        const double start = now();
+        auto drafts = draftTokens(anyToken, m_policy.next({DraftLength::kMax}), {}, stop);
+        if (!drafts) return drafts.error();
+        const double draftSeconds = now() - start;
+        std::vector<TokenId> rows{anyToken};
+        rows.insert(rows.end(), drafts->begin(), drafts->end());
+        auto wide = timedPass(rows);
+        if (!wide) return wide.error();
+        m_policy.seed(int(rows.size()), *wide, draftSeconds);
+        auto single = timedPass(one);
+        if (!single) return single.error();
+        m_policy.seed(1, *single, 0);
+    }
+    clear();
+    return {};
+}
+
+} // namespace engine

@@ -1,0 +1,189 @@
+#pragma once
+// DraftCycle: draft, verify, accept, commit. The only place that knows of speculation: it keeps the
+// target's and the drafter's caches in step, and everyone above sees one sequence that is read, written
+// and rewound.
+//
+// One rule decides acceptance: a drafted token stays iff it is the token that the sampler picks from the
+// target's own row at that position. The noise depends only on (seed, position, token), so the text is the
+// same for every draft length, at every temperature.
+//
+// Engine thread. Owns both caches; the models, the backend and the tokenizer outlive it.
+
+#include "engine/backend/backend.h"
+#include "engine/chat/conversation.h" // DraftLength
+#include "engine/model/draft_model.h"
+#include "engine/model/text_model.h"
+#include "engine/runtime/kv_cache.h"
+#include "engine/runtime/sampler_table.h"
+#include "engine/runtime/stats.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+namespace engine {
+
+using TokenId = std::int32_t;
+
+// How many tokens to draft, from what drafting costs and brings. Only the width of a cycle depends on it,
+// never the text.
+class DraftPolicy {
+public:
+    explicit DraftPolicy(int most) : m_most(most) {} // most: the drafter's block without its anchor
+
+    // The number of drafts for the next cycle.
+    int next(DraftLength wish);
+
+    struct Cycle {
+        int drafted = 0;
+        int accepted = 0;
+        double draftSeconds = 0; // making the drafts
+        double passSeconds = 0;  // the target's pass and the choice of tokens
+    };
+    void record(const Cycle& cycle);
+    // First values, measured while loading.
+    void seed(int rows, double passSeconds, double draftSeconds);
+
+    bool paused() const { return m_pausedTokens > 0; }
+    // Speed now against writing token by token, both measured; 0: not known yet.
+    double gain() const;
+    // Tokens that a cycle with so many drafts brings on average, by what was seen.
+    double expectedTokens(int drafts) const;
+    const PassTimes& passTimes() const { return m_pass; }
+
+private:
+    int best() const;
+    double speed(int drafts) const;
+
+    static constexpr int kPause = 64;         // tokens without drafting before the next probe
+    static constexpr int kProbeCycles = 4;
+    static constexpr int kSingleEvery = 512;  // tokens after which the single step is measured again
+    static constexpr int kWidenEvery = 16;    // cycles after which a wider one is tried
+
+    int m_most = 0;
+    PassTimes m_pass;
+    RunningMean m_draft;
+    // Chance that draft i is accepted where all before it were.
+    std::array<RunningMean, PassTimes::kMaxRows> m_survival = filled();
+    SpeedMeter m_speed;
+    int m_current = 0;
+    int m_pausedTokens = 0;
+    int m_probesLeft = 0;
+    int m_sinceSingle = kSingleEvery;
+    int m_cycles = 0;
+
+    static std::array<RunningMean, PassTimes::kMaxRows> filled();
+};
+
+class DraftCycle {
+public:
+    struct Parts {
+        Backend* backend = nullptr;
+        TextModel* target = nullptr;
+        DraftModel* drafter = nullptr; // null: no drafting
+        std::unique_ptr<KvCache> cache;
+        std::unique_ptr<KvCache> draftCache; // null without a drafter
+        int maxRows = 0;                     // most rows of one read
+    };
+    static Result<std::unique_ptr<DraftCycle>> make(Parts parts);
+
+    // Rows of one cycle at most: what the target and its cache must hold at once.
+    static constexpr int kMaxRows = DraftLength::kMax + 1;
+    // Rows that the drafter must be able to take in at once.
+    static int contextRows(int maxRows) { return std::max(maxRows, 4 * kMaxRows); }
+
+    // What an answer asks for.
+    struct Request {
+        SamplerSettings sampling;
+        std::uint64_t seed = 0;
+        DraftLength draftLength;
+        std::function<bool(TokenId)> endsTurn; // drafts after such a token are not looked at; may be empty
+    };
+
+    // ---- the sequence
+
+    std::int64_t length() const { return m_cache->length(); } // positions in the caches
+    std::int64_t context() const { return m_cache->shape().context; }
+    int maxRows() const { return m_maxRows; }
+    std::int64_t workingBytes() const { return m_tapMemory.bytes() + m_ids.bytes(); }
+    const KvCache& cache() const { return *m_cache; }
+    const KvCache* draftCache() const { return m_draftCache.get(); }
+
+    // Reads tokens (and the picture rows among them) at length() ..; at most maxRows of them. Cancelled or
+    // failed: nothing of this call is kept.
+    Result<void> read(std::span<const TokenId> ids, std::span<const TextModel::Input::ImageRows> images,
+                      std::stop_token stop);
+    // The logits after the last token of the last read, on the host: F32 [vocabulary].
+    std::vector<float> logitsAfterRead();
+
+    struct Step {
+        std::vector<TokenId> tokens; // written by this cycle, at least one
+        int drafted = 0;
+        int accepted = 0;
+    };
+    // One cycle. `history`: all tokens so far, the last of which is written but not yet in the caches:
+    // history.size() == length() + 1. `room`: most tokens to write, at least 1; the context must hold them
+    // all but the last. Cancelled or failed: nothing is kept.
+    Result<Step> step(std::span<const TokenId> history, const Request& request, std::int64_t room,
+                      std::stop_token stop);
+
+    // ---- going back
+
+    bool canRewind(std::int64_t length) const;
+    void rewind(std::int64_t length); // CHECKs canRewind
+    void clear();
+
+    struct Place { // see KvCache::Snapshot, also for how long it stays good
+        KvCache::Snapshot target;
+        std::optional<KvCache::Snapshot> draft;
+        std::int64_t length() const { return target.length; }
+        std::int64_t bytes() const { return target.bytes() + (draft ? draft->bytes() : 0); }
+    };
+    // The most that a place takes.
+    std::int64_t placeBytes() const;
+    Result<Place> mark();
+    void returnTo(const Place& place);
+
+    // ---- measuring
+
+    const DraftPolicy& policy() const { return m_policy; }
+    // Runs each kind of pass, so that its memory is touched and its time roughly known. The caches must be
+    // empty and are again afterwards. InvalidFile if the model's values are not numbers.
+    Result<void> warmUp(TokenId anyToken, std::stop_token stop);
+
+private:
+    explicit DraftCycle(Parts parts);
+    Result<void> projectPending();
+    Result<std::vector<TokenId>> draftTokens(TokenId anchor, int count, const Request& request,
+                                             std::stop_token stop);
+    Result<void> forward(std::span<const TokenId> ids, std::span<const TextModel::Input::ImageRows> images,
+                         std::stop_token stop);
+    std::vector<TokenId> argmaxRows(Tensor rows);
+
+    Backend& m_backend;
+    TextModel& m_target;
+    DraftModel* m_drafter = nullptr;
+    std::unique_ptr<KvCache> m_cache;
+    std::unique_ptr<KvCache> m_draftCache;
+    int m_maxRows = 0;
+    std::int64_t m_lastRows = 0; // of the last forward
+
+    // Taps of committed positions that the drafter has not taken in yet lie in the first rows; a pass
+    // writes its own behind them. Position of row 0: m_draftCache->length().
+    Buffer m_tapMemory;
+    Tensor m_taps;       // F32 [tap rows, taps * width]; empty without a drafter
+    std::int64_t m_pending = 0;
+
+    Buffer m_ids;        // I32 [kMaxRows, 1], results of argmax
+    std::vector<float> m_row; // one row of logits on the host
+    DraftPolicy m_policy;
+};
+
+// The token that the sampler picks from a row at `position`, with `before` the tokens before it.
+TokenId pick(std::span<const float> logits, const DraftCycle::Request& request,
+             std::span<const TokenId> before, std::int64_t position);
+
+} // namespace engine
