@@ -68,14 +68,16 @@ MemoryInfo memoryInfo() {
     info.totalBytes = std::max<std::int64_t>(valueOf("/proc/meminfo", "MemTotal:"), 0) * 1024;
     info.freeBytes = std::max<std::int64_t>(valueOf("/proc/meminfo", "MemAvailable:"), 0) * 1024;
 
-    // Every group above ours may limit us too.
-    for (std::string group = unifiedGroup(); !group.empty();) {
-        const std::string folder = "/sys/fs/cgroup" + (group == "/" ? std::string() : group);
+    // Every group above ours may limit us too; "" is the root.
+    std::string group = unifiedGroup();
+    while (group.ends_with('/')) group.pop_back();
+    for (;;) {
+        std::string folder = "/sys/fs/cgroup";
+        folder += group;
         applyGroup(info, numberIn(folder + "/memory.max"), numberIn(folder + "/memory.current"),
                    valueOf(folder + "/memory.stat", "inactive_file "));
-        if (group == "/") break;
-        group.resize(group.rfind('/'));
-        if (group.empty()) group = "/";
+        if (group.empty()) break;
+        group.resize(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'));
     }
     const std::string old = "/sys/fs/cgroup/memory";
     applyGroup(info, numberIn(old + "/memory.limit_in_bytes"),
