@@ -54,12 +54,14 @@ public:
         if (!data) return data.error();
         return u64At(*data);
     }
-    Result<std::string_view> string(std::uint64_t mostBytes, std::string_view what) {
+    // `what` and the key's name, if it is in one, are for the error.
+    Result<std::string_view> string(std::uint64_t mostBytes, std::string_view what,
+                                    std::string_view key = {}) {
         const auto length = u64();
         if (!length) return length.error();
         if (*length > mostBytes) {
-            return damaged(std::string(what) + " is said to be " + countText(*length) +
-                           " bytes long");
+            return damaged(std::string(what) + (key.empty() ? "" : " " + quoted(key)) +
+                           " is said to be " + countText(*length) + " bytes long");
         }
         const auto data = take(*length);
         if (!data) return data.error();
@@ -75,8 +77,7 @@ private:
 Result<void> skipValues(Cursor& cursor, const GgufKey& key) {
     if (key.type == GgufType::String) {
         for (std::int64_t i = 0; i < key.count; ++i) {
-            const auto text =
-                cursor.string(kMaxGgufStringBytes, "a text of key " + quoted(key.name));
+            const auto text = cursor.string(kMaxGgufStringBytes, "a text of key", key.name);
             if (!text) return text.error();
         }
         return {};
@@ -193,8 +194,8 @@ Result<std::int64_t> checkLayout(const std::vector<GgufTensor>& tensors,
                                  std::int64_t alignment) {
     std::vector<std::size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return offsets[a] < offsets[b]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return offsets[a] < offsets[b]; });
     std::int64_t end = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
         const GgufTensor& tensor = tensors[order[i]];
