@@ -4,6 +4,7 @@
 #include "engine/model/image_container.h"
 #include "engine/model/stb_decode.h"
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstring>
@@ -52,11 +53,6 @@ void removeAlpha(std::uint8_t* pixels, std::size_t count, AlphaRule rule) {
             pixels[i * 3 + c] = static_cast<std::uint8_t>((mixed + 127) / 255);
         }
     }
-}
-
-Error tooLarge() {
-    return {ErrorCode::Unsupported, "the picture has more than " +
-                                        std::to_string(kMaxImagePixels / 1'000'000) + " million pixels"};
 }
 
 } // namespace
@@ -113,14 +109,25 @@ Result<RgbImage> decodeImage(std::span<const std::byte> bytes, AlphaRule alpha) 
     if (bytes.size() > INT_MAX) return Error{ErrorCode::Unsupported, "the picture file is larger than 2 GB"};
 
     const StbSize size = stbSize(bytes);
-    if (size.tooLarge || static_cast<std::int64_t>(size.width) * size.height > kMaxImagePixels) {
-        return tooLarge();
+    const std::int64_t pixels =
+        std::max(static_cast<std::int64_t>(size.width) * size.height, pngPixels(bytes, format));
+    if (pixels > kMaxImagePixels) {
+        return Error{ErrorCode::Unsupported, "the picture has more than " +
+                                                 std::to_string(kMaxImagePixels / 1'000'000) +
+                                                 " million pixels"};
     }
     if (!isWholeImageFile(bytes, format)) {
         return Error{ErrorCode::InvalidFile, "the " + name + " file is incomplete: its end is missing"};
     }
     if (size.width < 1 || size.height < 1) {
         return Error{ErrorCode::InvalidFile, "the " + name + " file is damaged: " + size.failure};
+    }
+
+    // A JPEG spends at least a bit on each block of 64 pixels, and the decoder would fill in for minutes what a
+    // file with a wrong size does not hold.
+    constexpr std::int64_t kMostPixelsPerByte = 1000;
+    if (format == ImageFormat::Jpeg && pixels / kMostPixelsPerByte > static_cast<std::int64_t>(bytes.size())) {
+        return Error{ErrorCode::InvalidFile, "the JPEG file is damaged: it holds too little for its size"};
     }
 
     const int channels = format == ImageFormat::Jpeg ? 3 : 4;

@@ -195,6 +195,15 @@ int exifOrientation(std::span<const std::byte> bytes, ImageFormat format) {
     return orientation.value_or(1);
 }
 
+std::int64_t pngPixels(std::span<const std::byte> bytes, ImageFormat format) {
+    if (format != ImageFormat::Png) return 0;
+    const Bytes reader(bytes, true);
+    // At most 2^62, since both are cut to 31 bits.
+    constexpr std::uint32_t kLargest = 0x7FFFFFFF;
+    return std::int64_t{std::min(reader.u32(16).value_or(0), kLargest)} *
+           std::int64_t{std::min(reader.u32(20).value_or(0), kLargest)};
+}
+
 bool isWholeImageFile(std::span<const std::byte> bytes, ImageFormat format) {
     const Bytes reader(bytes, true);
     const auto never = [](std::uint32_t, std::size_t, std::size_t) { return false; };

@@ -9,6 +9,10 @@ namespace engine {
 // The EXIF orientation 1..8 of a JPEG or PNG; 1 when there is none or it makes no sense.
 int exifOrientation(std::span<const std::byte> bytes, ImageFormat format);
 
+// Width times height as the header of a PNG says, which the decoder answers only where it is not too large for
+// it; 0 for other formats.
+std::int64_t pngPixels(std::span<const std::byte> bytes, ImageFormat format);
+
 // False when the file plainly ends before its first picture does.
 bool isWholeImageFile(std::span<const std::byte> bytes, ImageFormat format);
 

@@ -106,7 +106,6 @@ StbSize stbSize(std::span<const std::byte> bytes) {
                                &channels)) {
         size = {};
         size.failure = failureText();
-        size.tooLarge = size.failure == "too large";
     }
     return size;
 }

@@ -16,7 +16,6 @@ struct StbFree {
 struct StbSize { // 0 x 0 when the header cannot be read
     int width = 0;
     int height = 0;
-    bool tooLarge = false; // for stb_image itself
     std::string failure;
 };
 
