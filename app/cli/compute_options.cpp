@@ -1,7 +1,13 @@
 // The options of every command that computes.
 
 #include "app/cli/options.h"
+#include "engine/backend/cpu/cpu_backend.h"
+#include "engine/chat/conversation.h"
 #include "engine/runtime/kv_cache.h"
+#include "engine/runtime/sampler_table.h"
+
+#include <algorithm>
+#include <list>
 
 namespace app {
 
@@ -22,6 +28,27 @@ std::vector<OptionSpec> withComputeOptions(std::vector<OptionSpec> own) {
     return own;
 }
 
+Result<std::unique_ptr<engine::Backend>> openBackend(const Options& options) {
+    static constexpr std::string_view kBackends[] = {"auto", "cpu", "cuda"};
+    auto kind = options.choice("--backend", 0, kBackends);
+    if (!kind) return kind.error();
+    if (kBackends[std::size_t(*kind)] == "cuda") {
+        return engine::Error{engine::ErrorCode::Unsupported, "this build has no part for graphics cards; use --backend cpu"};
+    }
+    static constexpr std::string_view kMaths[] = {"int8", "float"};
+    auto math = options.choice("--math", 0, kMaths);
+    if (!math) return math.error();
+    auto threads = options.integer("--threads", 0, 1, 1024);
+    if (!threads) return threads.error();
+
+    engine::CpuOptions cpu;
+    cpu.math = *math == 0 ? engine::CpuMath::Int8 : engine::CpuMath::Float;
+    cpu.threads = int(*threads);
+    auto backend = engine::CpuBackend::make(cpu);
+    if (!backend) return backend.error();
+    return std::unique_ptr<engine::Backend>(std::move(*backend));
+}
+
 Result<engine::KvType> kvTypeOption(const Options& options) {
     static constexpr std::string_view kWords[] = {"f32", "f16", "q8_0"};
     static constexpr engine::KvType kTypes[] = {engine::KvType::F32, engine::KvType::F16,
@@ -29,6 +56,36 @@ Result<engine::KvType> kvTypeOption(const Options& options) {
     auto index = options.choice("--kv", 1, kWords);
     if (!index) return index.error();
     return kTypes[*index];
+}
+
+Result<engine::DraftLength> draftLengthOption(const Options& options) {
+    const auto given = options.text("--draft-len");
+    if (!given || *given == "auto") return engine::DraftLength{};
+    auto tokens = options.integer("--draft-len", 0, 0, engine::DraftLength::kMax);
+    if (!tokens) {
+        return engine::Error{engine::ErrorCode::InvalidFile,
+                             "--draft-len takes 0 to 15 or auto, not \"" + *given + "\""};
+    }
+    return engine::DraftLength{int(*tokens)};
+}
+
+std::string samplerOption(std::string_view key) {
+    if (key == "temperature") return "--temp";
+    std::string name = "--" + std::string(key);
+    std::replace(name.begin(), name.end(), '_', '-');
+    return name;
+}
+
+std::vector<OptionSpec> samplerOptionSpecs() {
+    static std::list<std::string> names; // the specs view them
+    std::vector<OptionSpec> specs;
+    for (const engine::Sampler& sampler : engine::samplerTable()) {
+        for (const engine::SamplerParameter& parameter : sampler.parameters) {
+            names.push_back(samplerOption(parameter.key));
+            specs.push_back({names.back(), parameter.whole ? "N" : "X", parameter.name});
+        }
+    }
+    return specs;
 }
 
 } // namespace app

@@ -16,6 +16,7 @@
 
 namespace engine {
 class Backend;
+struct DraftLength;
 enum class KvType;
 } // namespace engine
 
@@ -67,6 +68,13 @@ engine::Result<std::vector<std::int32_t>> parseIds(std::string_view text);
 // The whole of a file, or of the standard input.
 engine::Result<std::string> readTextFile(const std::filesystem::path& path);
 std::string readStandardInput();
+
+// ---- what several commands take
+
+engine::Result<engine::DraftLength> draftLengthOption(const Options& options); // --draft-len
+// One option per parameter of the samplers' table: "top_k" is --top-k, "temperature" --temp.
+std::string samplerOption(std::string_view key);
+std::vector<OptionSpec> samplerOptionSpecs();
 
 // ---- what every command that computes takes: --math, --kv, --threads, --backend
 

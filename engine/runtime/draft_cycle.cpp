@@ -309,6 +309,23 @@ void DraftCycle::returnTo(const Place& place) {
     m_pending = 0;
 }
 
+Result<double> DraftCycle::timePass(int rows, TokenId anyToken, std::stop_token stop) {
+    CHECK(rows >= 1 && rows <= kMaxRows && length() + rows <= context());
+    const std::vector<TokenId> ids(std::size_t(rows), anyToken);
+    const double start = now();
+    if (auto done = forward(ids, {}, stop); !done) return done.error();
+    argmaxRows(m_target.logits(0, rows));
+    return now() - start;
+}
+
+Result<double> DraftCycle::timeDraft(TokenId anyToken, std::stop_token stop) {
+    CHECK(m_drafter);
+    const double start = now();
+    auto drafts = draftTokens(anyToken, std::min(m_drafter->spec().blockSize - 1, DraftLength::kMax), {}, stop);
+    if (!drafts) return drafts.error();
+    return now() - start;
+}
+
 Result<void> DraftCycle::warmUp(TokenId anyToken, std::stop_token stop) {
     CHECK(length() == 0);
     const std::vector<TokenId> one{anyToken};
@@ -318,25 +335,14 @@ Result<void> DraftCycle::warmUp(TokenId anyToken, std::stop_token stop) {
         return Error{ErrorCode::InvalidFile, "the model computes values that are not numbers; the file is "
                                              "probably damaged"};
     }
-    const auto timedPass = [&](std::span<const TokenId> ids) -> Result<double> {
-        const double start = now();
-        if (auto done = forward(ids, {}, stop); !done) return done.error();
-        argmaxRows(m_target.logits(0, std::int64_t(ids.size())));
-        return now() - start;
-    };
     if (m_drafter && context() > 2 * kMaxRows) {
-        const double start = now();
-        auto drafts = draftTokens(anyToken, m_policy.next({DraftLength::kMax}), {}, stop);
-        if (!drafts) return drafts.error();
-        const double draftSeconds = now() - start;
-        std::vector<TokenId> rows{anyToken};
-        rows.insert(rows.end(), drafts->begin(), drafts->end());
-        auto wide = timedPass(rows);
-        if (!wide) return wide.error();
-        m_policy.seed(int(rows.size()), *wide, draftSeconds);
-        auto single = timedPass(one);
-        if (!single) return single.error();
-        m_policy.seed(1, *single, 0);
+        auto draft = timeDraft(anyToken, stop);
+        if (!draft) return draft.error();
+        for (const int rows : {kMaxRows, 1}) {
+            auto pass = timePass(rows, anyToken, stop);
+            if (!pass) return pass.error();
+            m_policy.seed(rows, *pass, *draft);
+        }
     }
     clear();
     return {};

@@ -150,6 +150,10 @@ public:
     // ---- measuring
 
     const DraftPolicy& policy() const { return m_policy; }
+    // Seconds of one target pass over so many rows at length(), logits and choice included, and of one
+    // drafter pass. Nothing is kept. For benchmarks and the first guess at loading.
+    Result<double> timePass(int rows, TokenId anyToken, std::stop_token stop);
+    Result<double> timeDraft(TokenId anyToken, std::stop_token stop);
     // Runs each kind of pass, so that its memory is touched and its time roughly known. The caches must be
     // empty and are again afterwards. InvalidFile if the model's values are not numbers.
     Result<void> warmUp(TokenId anyToken, std::stop_token stop);

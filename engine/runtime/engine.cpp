@@ -303,6 +303,7 @@ std::int64_t Engine::contextTokens() const { return m->plan.contextTokens; }
 const PlacementPlan& Engine::plan() const { return m->plan; }
 Backend& Engine::backend() { return *m->backend; }
 Session& Engine::session() { return *m->session; }
+DraftCycle& Engine::cycle() { return *m->cycle; }
 
 MemoryByPart Engine::memory() const {
     // Places and pictures come and go.

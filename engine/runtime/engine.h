@@ -21,6 +21,7 @@
 namespace engine {
 
 class Backend;
+class DraftCycle;
 class Session;
 class Tokenizer;
 
@@ -72,6 +73,7 @@ public:
     Backend& backend();
 
     Session& session();
+    DraftCycle& cycle(); // below the session, for measuring: its caches must stay as they are
 
 private:
     Engine();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace engine {
 
@@ -83,7 +84,11 @@ bool isPlainArgmax(const SamplerSettings& settings) {
 std::vector<Candidate> survivors(std::span<const float> logits, const SamplerSettings& settings,
                                  std::span<const std::int32_t> recent) {
     std::vector<Candidate> candidates(logits.size());
-    for (std::size_t i = 0; i < logits.size(); ++i) candidates[i] = {std::int32_t(i), logits[i], 0};
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+        // What is not a number (a damaged model) would break the order that sorting relies on.
+        const float logit = std::isnan(logits[i]) ? -std::numeric_limits<float>::infinity() : logits[i];
+        candidates[i] = {std::int32_t(i), logit, 0};
+    }
     for (const Sampler& sampler : kTable) sampler.apply(candidates, settings, recent);
     if (candidates.empty()) return candidates;
     double total = 0;

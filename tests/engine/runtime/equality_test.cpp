@@ -1,0 +1,110 @@
+// The promise: with the same seed the text is the same with drafting off and at every draft length, at
+// temperature 0 and 1, with and without a picture, on one thread and on two.
+
+#include "runtime_fixture.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace {
+
+using namespace engine;
+
+constexpr int kPrompts = 200;
+constexpr int kTokens = 32;
+constexpr int kLengths[] = {1, 4, 8, 15, DraftLength::kAutomatic};
+
+struct Case {
+    Prompt prompt;
+    SamplerSettings sampling;
+    std::uint64_t seed = 0;
+};
+
+std::vector<Case> makeCases(const GoldenFile& golden, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::vector<Case> cases;
+    const std::size_t pictures = golden.cases()["image_prompts"].size();
+    for (int i = 0; i < kPrompts; ++i) {
+        Case c;
+        if (i % 5 == 4) {
+            c.prompt = picturePrompt(golden, std::size_t(i) / 5 % pictures);
+            // Another question each time.
+            for (int k = 0; k < 5; ++k) c.prompt.ids.push_back(std::int32_t(random() % 2000));
+        } else {
+            std::vector<std::int32_t> ids(2 + random() % 150);
+            for (auto& id : ids) id = std::int32_t(random() % 2000);
+            c.prompt = promptOf(std::move(ids));
+        }
+        c.seed = random();
+        // Now and then the settings that look at more than one row.
+        if (i % 7 == 3) {
+            c.sampling.repetition = 1.3f;
+            c.sampling.topP = 0.8f;
+            c.sampling.minP = 0.02f;
+        }
+        cases.push_back(std::move(c));
+    }
+    return cases;
+}
+
+void expectEqualTexts(const TinySetup& base, bool endTokens) {
+    const auto seed = std::random_device{}();
+    std::printf("seed %u\n", seed);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const GoldenFile golden("tiny-f32");
+    const std::vector<Case> cases = makeCases(golden, seed);
+    TinySetup two = base;
+    two.threads = 2;
+    const auto one = loadTiny(base);
+    const auto both = loadTiny(two);
+    ASSERT_TRUE(one && both);
+
+    int accepted = 0;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        for (const float temperature : {0.0f, 1.0f}) {
+            GenerateOptions options;
+            options.sampling = cases[i].sampling;
+            options.sampling.temperature = temperature;
+            options.seed = cases[i].seed;
+            options.maxTokens = kTokens;
+            options.ignoreEndTokens = !endTokens;
+            options.draftLength = {0};
+            const Answer plain = generate(*one, cases[i].prompt, options);
+            ASSERT_TRUE(plain.ok) << plain.error;
+            ASSERT_FALSE(plain.ids().empty());
+            // Half of the lengths run on each engine, in turn.
+            for (std::size_t k = 0; k < std::size(kLengths); ++k) {
+                options.draftLength = {kLengths[k]};
+                Engine& engine = (i + k) % 2 ? *both : *one;
+                const Answer drafted = generate(engine, cases[i].prompt, options);
+                ASSERT_EQ(drafted.ids(), plain.ids())
+                    << "prompt " << i << ", temperature " << temperature << ", draft length " << kLengths[k];
+                EXPECT_EQ(drafted.text, plain.text);
+                EXPECT_EQ(drafted.thinking, plain.thinking);
+                EXPECT_EQ(drafted.finished.reason, plain.finished.reason);
+                accepted += drafted.finished.figures.acceptedTokens;
+            }
+        }
+    }
+    EXPECT_GT(accepted, 1000) << "hardly any draft was accepted: the comparison proves little";
+    std::printf("%d drafts accepted\n", accepted);
+}
+
+TEST(DraftEquality, FloatArithmetic) { expectEqualTexts({}, false); }
+
+TEST(DraftEquality, IntegerArithmeticWithHalfKeys) {
+    TinySetup setup;
+    setup.floatMath = false;
+    setup.kvType = KvType::F16;
+    expectEqualTexts(setup, false);
+}
+
+TEST(DraftEquality, IntegerArithmeticWithEightBitKeysAndEndTokens) {
+    TinySetup setup;
+    setup.floatMath = false;
+    setup.kvType = KvType::Q8_0;
+    expectEqualTexts(setup, true);
+}
+
+} // namespace
