@@ -2,39 +2,19 @@
 // small.
 #include "engine/gguf/gguf_file.h"
 
+#include "tests/engine/gguf/allocation_counter.h"
 #include "tests/support/gguf_builder.h"
 #include "tests/support/temp_dir.h"
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <string>
 #include <vector>
-
-namespace {
-
-// Bytes asked of the allocator since the last reset: hostile counts must not be turned into memory.
-std::atomic<std::size_t> allocatedBytes{0};
-
-} // namespace
-
-void* operator new(std::size_t size) {
-    allocatedBytes += size;
-    if (void* const memory = std::malloc(size ? size : 1)) return memory;
-    throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-    std::free(memory);
-}
 
 namespace engine {
 namespace {
 
+using test::allocatedBytes;
 using test::GgufBuilder;
 
 Error refusal(std::string_view bytes) {
