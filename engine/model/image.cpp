@@ -108,6 +108,10 @@ Result<RgbImage> decodeImage(std::span<const std::byte> bytes, AlphaRule alpha) 
     const std::string name(imageFormatName(format));
     if (bytes.size() > INT_MAX) return Error{ErrorCode::Unsupported, "the picture file is larger than 2 GB"};
 
+    // Before the decoder sees the file at all.
+    if (!hasSoundTables(bytes, format)) {
+        return Error{ErrorCode::InvalidFile, "the " + name + " file is damaged: bad code tables"};
+    }
     const StbSize size = stbSize(bytes);
     const std::int64_t pixels =
         std::max(static_cast<std::int64_t>(size.width) * size.height, pngPixels(bytes, format));

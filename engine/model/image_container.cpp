@@ -216,6 +216,32 @@ bool isWholeImageFile(std::span<const std::byte> bytes, ImageFormat format) {
     }
 }
 
+bool hasSoundTables(std::span<const std::byte> bytes, ImageFormat format) {
+    if (format != ImageFormat::Jpeg) return true;
+    const Bytes reader(bytes, true);
+    bool sound = true;
+    // The decoder meets the same segments: where it would step differently than this walk, it gives up.
+    walkJpeg(reader, [&](std::uint32_t marker, std::size_t at, std::size_t size) {
+        constexpr std::uint32_t kHuffmanTables = 0xC4;
+        if (marker != kHuffmanTables) return false;
+        // A table is a byte for its place, 16 counts of codes by length, and a value for each code. The last
+        // one may claim to reach beyond the segment; the decoder notices that only after reading it.
+        for (auto left = static_cast<std::int64_t>(size); left > 0 && sound;) {
+            std::uint32_t codes = 0;
+            std::uint32_t shortCodes = 0; // of at most 9 bits
+            for (std::size_t length = 1; length <= 16; ++length) {
+                codes += reader.u8(at + length).value_or(0);
+                if (length == 9) shortCodes = codes;
+            }
+            sound = codes <= 256 && shortCodes <= 255;
+            at += 17 + codes;
+            left -= 17 + static_cast<std::int64_t>(codes);
+        }
+        return !sound;
+    });
+    return sound;
+}
+
 RgbImage turnUpright(RgbImage image, int orientation) {
     if (orientation <= 1 || orientation > 8) return image;
     const bool swapped = orientation >= 5;

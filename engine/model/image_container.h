@@ -16,6 +16,10 @@ std::int64_t pngPixels(std::span<const std::byte> bytes, ImageFormat format);
 // False when the file plainly ends before its first picture does.
 bool isWholeImageFile(std::span<const std::byte> bytes, ImageFormat format);
 
+// False when a JPEG has a Huffman table that stb_image 2.27 trusts too far: with more than 256 codes it writes
+// past its own table, and a 256th code of at most 9 bits it looks up in front of it.
+bool hasSoundTables(std::span<const std::byte> bytes, ImageFormat format);
+
 // The picture turned and mirrored so that orientation 1 would show it the same way.
 RgbImage turnUpright(RgbImage image, int orientation);
 

@@ -16,7 +16,8 @@ void* takeMemory(std::size_t bytes) {
         t_refused = true;
         return nullptr;
     }
-    auto* block = static_cast<std::byte*>(std::malloc(bytes + kHeaderBytes));
+    // Zeroed, because a JPEG may use tables that it never defined.
+    auto* block = static_cast<std::byte*>(std::calloc(bytes + kHeaderBytes, 1));
     if (!block) {
         t_refused = true;
         return nullptr;

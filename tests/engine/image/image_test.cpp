@@ -237,6 +237,20 @@ TEST(Image, BombsAreRefusedBeforeMemoryIsTaken) {
     EXPECT_EQ(refused(bmp).code, ErrorCode::InvalidFile);
 }
 
+TEST(Image, CodeTablesThatWouldOverrunTheDecoderAreRefused) {
+    const std::string jpeg = pictureFile("baseline.jpg");
+    const std::size_t table = jpeg.find("\xFF\xC4");
+    ASSERT_NE(table, std::string::npos);
+    std::string tooMany = jpeg; // 16 counts behind the marker, the length and the table's place
+    tooMany.replace(table + 5, 16, std::string(16, '\x20'));
+    EXPECT_NE(refused(tooMany).message.find("code tables"), std::string::npos);
+    std::string tooShort = jpeg;
+    tooShort.replace(table + 5, 16, std::string(8, '\0') + '\xFF' + std::string(7, '\0'));
+    EXPECT_EQ(refused(tooShort).message.find("code tables"), std::string::npos) << "255 are allowed";
+    tooShort[table + 5 + 7] = 1; // one more, of 8 bits
+    EXPECT_NE(refused(tooShort).message.find("code tables"), std::string::npos);
+}
+
 TEST(Image, DamagedFilesNeverCrash) {
     const unsigned seed = std::random_device{}();
     std::printf("seed %u\n", seed);
