@@ -44,6 +44,7 @@ public:
 signals:
     void changed();                       // a chip came, went or became ready
     void turnBackWished(const QString& text); // a long paste is wanted as text again
+    void showWished(const QString& text);     // a long paste is wanted on screen
 
 protected:
     void resizeEvent(QResizeEvent* event) override;

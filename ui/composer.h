@@ -10,15 +10,22 @@
 #include <QStringList>
 #include <QWidget>
 
-class QLabel;
-class QPushButton;
-class QToolButton;
-class QUrl;
+#include <optional>
+
+#include <functional>
+#include <vector>
+
+class QMenu;
 class QMimeData;
 
 namespace ui {
 
 class ComposerEdit;
+
+// "Medium": the strengths in words, and a menu of them, shared with the title bar.
+QString strengthText(engine::ThinkingStrength strength);
+QMenu* strengthMenu(QWidget* parent, const std::function<void(engine::ThinkingStrength)>& chosen);
+void checkStrength(QMenu* menu, engine::ThinkingStrength strength);
 
 // Unsent work of one chat.
 struct Draft {
@@ -61,9 +68,15 @@ public:
     // What was refused comes back to the field, before anything typed since.
     void giveBack(const Draft& draft);
 
+    // Sent while an answer was being written: goes out by itself when that ends, or comes back to the field
+    // if the person stopped it.
+    std::optional<Draft> queued() const;
+    void setQueued(const std::optional<Draft>& draft); // of the chat that is shown now; emits nothing
+
     void focusText();
     void insertText(const QString& text);
     void openFileDialog();
+    void attachPath(const QString& path); // a file from outside the window, as if it was dropped
     // True if something of it can be attached; used by every drop target of the window.
     static bool accepts(const QMimeData* data);
     void take(const QMimeData* data);
@@ -78,7 +91,6 @@ signals:
     void attachFileWished(int chip, const QString& path);
     void attachImageWished(int chip, const QImage& image, const QString& name);
     void strengthChosen(engine::ThinkingStrength strength);
-    void editLastWished(); // Ctrl+Up in an empty field
     void sizeWished();     // height changed
 
 protected:
@@ -87,7 +99,6 @@ protected:
 
 private:
     class Private;
-    friend class ComposerEdit;
     Private* d = nullptr; // a child of this widget
     qint64 m_editing = 0;
 };

@@ -7,6 +7,8 @@
 
 namespace ui {
 
+class ElidedLabel;
+
 class ImageViewer : public QWidget {
     Q_OBJECT
 public:
@@ -34,6 +36,7 @@ private:
     void zoomTo(double scale, const QPointF& fixed);
     void clampOffset();
 
+    ElidedLabel* m_caption;
     QImage m_image;
     QString m_name;
     QPointF m_offset; // of the picture's centre from the widget's centre, pixels

@@ -10,16 +10,9 @@
 
 #include <QMainWindow>
 
-class QLabel;
-class QSplitter;
-class QStackedWidget;
-class QToolButton;
-
 namespace ui {
 
 class Composer;
-class FindBar;
-class ImageViewer;
 class LoadingPage;
 class ModelSetup;
 class PerformancePanel;
@@ -94,10 +87,12 @@ protected:
     void changeEvent(QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
+    void dragLeaveEvent(QDragLeaveEvent* event) override;
     void dropEvent(QDropEvent* event) override;
-    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
+    bool closeTopmost(); // viewer, search, find bar, overlay: what Esc closes; false if there is none
+
     class Private;
     Private* d = nullptr; // a child of this widget
 };

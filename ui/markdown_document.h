@@ -36,7 +36,6 @@ struct MarkdownBlock {
     QString text;       // Code: without the last line break
     QList<MarkdownSpan> spans;
     QString language; // Code
-    bool closed = true; // Code: the closing fence has come
     QList<QList<MarkdownCell>> rows; // Table: the first is the header
     QList<Qt::Alignment> columns;
     bool operator==(const MarkdownBlock&) const = default;
@@ -60,7 +59,7 @@ private:
     QString m_text;
     QList<MarkdownBlock> m_blocks;
     qsizetype m_stableText = 0; // characters that can no longer change their blocks
-    int m_stableBlocks = 0;
+    qsizetype m_stableBlocks = 0;
     int m_firstChanged = 0;
     qsizetype m_parsed = 0;
 };

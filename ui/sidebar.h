@@ -51,6 +51,8 @@ public:
     void showUndo(qint64 chatId, const QString& title);
     void beginRename(qint64 chatId);
     void focusSearch();
+    bool undo(); // takes the chat back out of the Trash while that is offered and the list has the focus
+    bool clearSearch(); // true if there was one
     qint64 neighbour(int step) const; // the chat `step` rows below the open one; 0 if none
 
 signals:

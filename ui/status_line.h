@@ -4,8 +4,11 @@
 #include <QWidget>
 
 class QLabel;
+class QTimer;
 
 namespace ui {
+
+class ElidedLabel;
 
 class StatusLine : public QWidget {
     Q_OBJECT
@@ -19,11 +22,16 @@ public:
     // Said once for some seconds in place of the state: "Copied".
     void say(const QString& text);
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+
 private:
-    QLabel* m_state;
+    ElidedLabel* m_state;
     QLabel* m_saved;
-    QLabel* m_model;
+    ElidedLabel* m_model;
     QLabel* m_network;
+    QTimer* m_saying;
     QString m_stateText;
 };
 

@@ -8,6 +8,8 @@
 #include <QIcon>
 #include <QPalette>
 
+class QWidget;
+
 namespace ui {
 
 enum class ThemeChoice { System, Light, Dark };
@@ -44,6 +46,7 @@ inline constexpr int kMaxTextZoom = 300;
 void applyTheme(ThemeChoice choice);
 // Sets the application's font to `percent` of the system's; clamped. Sizes of text only.
 void applyTextZoom(int percent);
+bool themeApplied(); // applyTheme was called
 ThemeChoice themeChoice();
 int textZoom();
 
@@ -55,12 +58,17 @@ QFont titleFont();    // 1.15 em, semi-bold
 QFont strongFont();   // body, semi-bold
 QFont codeFont();     // the system's fixed font, 0.93 em
 QFont numberFont();   // body, semi-bold, tabular figures
+QFont largeFont();    // 1.4 em, semi-bold
 // Width of `em` ems of the body font, in pixels.
 int ems(double em);
 
-// `name` is a file in resources/icons without ".svg"; tinted with the palette's text (muted when disabled).
-QIcon icon(const char* name);
-QIcon icon(const char* name, const QColor& tint);
+// The role of a widget's font; kept when the text zoom changes.
+enum class FontRole { Body, Caption, Title, Strong, Code, Number, Large };
+void setFontRole(QWidget* widget, FontRole role);
+
+// `name` is a file in resources/icons without ".svg". The colour is looked up while painting, so that the
+// icon follows the theme; disabled it is muted.
+QIcon icon(const char* name, QColor Colours::*tint = &Colours::text);
 
 // Whether fades may run; false if the system asks for none.
 bool motionAllowed();

@@ -3,6 +3,7 @@
 // block is. Follows the text only when the end is within 40 px.
 
 #include "ui/conversation_model.h"
+#include "ui/empty_chat.h"
 
 #include <QAbstractScrollArea>
 
@@ -11,13 +12,6 @@
 class QUrl;
 
 namespace ui {
-
-struct EmptyChat { // what an empty transcript says
-    QString title;    // name of the model
-    QString sentence;
-    QString notice;   // e.g. "This is a test model: it answers nonsense." Empty: none
-    QStringList starters; // three texts that go to the composer
-};
 
 class TranscriptView : public QAbstractScrollArea {
     Q_OBJECT
@@ -63,7 +57,6 @@ signals:
     void pictureWanted(const QString& sha256); // visible and not in the model yet
     void pictureChosen(const QString& sha256, const QString& name);
     void starterChosen(const QString& text);
-    void filesDropped(const QMimeData* data);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -82,7 +75,8 @@ protected:
     void timerEvent(QTimerEvent* event) override;
 
 private:
-    struct Private;
+    class Private;
+    friend class Private;
     std::unique_ptr<Private> d;
 };
 

@@ -1,0 +1,529 @@
+#include "ui/composer.h"
+
+#include "ui/composer_edit.h"
+#include "ui/controls.h"
+#include "ui/theme.h"
+
+#include <QAbstractTextDocumentLayout>
+#include <QActionGroup>
+#include <QCoreApplication>
+#include <QDialog>
+#include <QDialogButtonBox>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QImageReader>
+#include <QLabel>
+#include <QLocale>
+#include <QMenu>
+#include <QMimeData>
+#include <QPainter>
+#include <QPushButton>
+#include <QTimer>
+#include <QUrl>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+namespace ui {
+
+namespace {
+
+constexpr double kNearlyFull = 0.8;
+
+struct StrengthText {
+    engine::ThinkingStrength strength;
+    const char* shortText;
+    const char* longText;
+};
+
+const StrengthText kStrengths[] = {
+    {engine::ThinkingStrength::Low, QT_TRANSLATE_NOOP("ui::Composer", "Low"),
+     QT_TRANSLATE_NOOP("ui::Composer", "Low – Quick")},
+    {engine::ThinkingStrength::Medium, QT_TRANSLATE_NOOP("ui::Composer", "Medium"),
+     QT_TRANSLATE_NOOP("ui::Composer", "Medium")},
+    {engine::ThinkingStrength::High, QT_TRANSLATE_NOOP("ui::Composer", "High"),
+     QT_TRANSLATE_NOOP("ui::Composer", "High")},
+    {engine::ThinkingStrength::ExtraHigh, QT_TRANSLATE_NOOP("ui::Composer", "Extra high"),
+     QT_TRANSLATE_NOOP("ui::Composer", "Extra High – Slow and Thorough")},
+};
+
+} // namespace
+
+QString strengthText(engine::ThinkingStrength strength) {
+    for (const StrengthText& row : kStrengths)
+        if (row.strength == strength) return Composer::tr(row.shortText);
+    return {};
+}
+
+QMenu* strengthMenu(QWidget* parent, const std::function<void(engine::ThinkingStrength)>& chosen) {
+    auto* menu = new QMenu(parent);
+    auto* group = new QActionGroup(menu);
+    for (const StrengthText& row : kStrengths) {
+        QAction* action = menu->addAction(Composer::tr(row.longText));
+        action->setCheckable(true);
+        action->setData(int(row.strength));
+        group->addAction(action);
+        QObject::connect(action, &QAction::triggered, menu,
+                         [chosen, strength = row.strength] { chosen(strength); });
+    }
+    return menu;
+}
+
+void checkStrength(QMenu* menu, engine::ThinkingStrength strength) {
+    const QList<QAction*> actions = menu->actions();
+    for (QAction* action : actions) action->setChecked(action->data().toInt() == int(strength));
+}
+
+QString Draft::fullText() const {
+    QStringList parts;
+    if (!text.trimmed().isEmpty()) parts += text;
+    parts += pasted;
+    return parts.join("\n\n");
+}
+
+class Composer::Private : public QObject {
+    Q_DECLARE_TR_FUNCTIONS(ui::Composer)
+public:
+    explicit Private(Composer* composer) : QObject(composer), q(composer) {}
+
+    Composer* q;
+    AttachmentStrip* strip = nullptr;
+    ComposerEdit* edit = nullptr;
+    QWidget* editBar = nullptr;
+    QWidget* queueBar = nullptr;
+    ElidedLabel* queueText = nullptr;
+    QLabel* full = nullptr;
+    QToolButton* attach = nullptr;
+    MenuButton* strength = nullptr;
+    QMenu* strengths = nullptr;
+    QLabel* price = nullptr;
+    QPushButton* send = nullptr;
+    QTimer draftTimer;
+
+    bool answering = false;
+    bool stopped = false; // the person pressed Stop: what is queued waits for them
+    QString blocked;
+    int tokens = -1;
+    int maxHeight = 400;
+    bool filling = false; // setDraft: nothing is emitted
+    std::optional<Draft> queued;
+    qint64 queuedEditOf = 0;
+    Draft beforeEdit;
+
+    bool nothingToSend() const { return q->draft().fullText().trimmed().isEmpty() && !hasAttachments(); }
+    bool hasAttachments() const {
+        return std::any_of(strip->chips().begin(), strip->chips().end(), [](const AttachmentChip& chip) {
+            return chip.text.isEmpty() && chip.state == AttachmentChip::State::Ready;
+        });
+    }
+    bool checking() const {
+        return std::any_of(strip->chips().begin(), strip->chips().end(), [](const AttachmentChip& chip) {
+            return chip.state == AttachmentChip::State::Checking;
+        });
+    }
+
+    void refresh() {
+        const bool stop = answering;
+        send->setText(stop ? tr("Stop") : q->m_editing ? tr("Send Again") : tr("Send"));
+        send->setIcon(ui::icon(stop ? "stop" : "send", &Colours::onAccent));
+        send->setAccessibleName(send->text());
+        const bool ready = blocked.isEmpty() && !nothingToSend() && !checking();
+        send->setEnabled(stop || ready);
+        send->setToolTip(stop                 ? tr("Stop the answer (Esc)")
+                         : !blocked.isEmpty() ? blocked
+                         : checking()         ? tr("An attachment is still being looked at")
+                                              : tr("Send the message (Enter)"));
+        price->setText(tokens > 0 ? tr("about %1 tokens").arg(QLocale().toString(tokens)) : QString());
+        price->setVisible(tokens > 0);
+        editBar->setVisible(q->m_editing != 0);
+        queueBar->setVisible(queued.has_value());
+        fit();
+    }
+
+    void fit() {
+        const int least = edit->fontMetrics().lineSpacing() + 10;
+        const int most = std::max(least, maxHeight - 110);
+        const int height = std::clamp(edit->wantedHeight(), least, most);
+        if (edit->height() == height && edit->minimumHeight() == height) return;
+        edit->setFixedHeight(height);
+        edit->setVerticalScrollBarPolicy(edit->wantedHeight() > most ? Qt::ScrollBarAsNeeded
+                                                                     : Qt::ScrollBarAlwaysOff);
+        q->updateGeometry();
+        emit q->sizeWished();
+    }
+
+    void changed() {
+        refresh();
+        if (!filling && !draftTimer.isActive()) draftTimer.start();
+    }
+
+    void trySend() {
+        if (nothingToSend() || checking()) return;
+        if (!blocked.isEmpty() && !answering) return;
+        const Draft draft = q->draft();
+        const qint64 editOf = q->m_editing;
+        if (answering) {
+            // One message waits at a time; a second one joins it.
+            if (queued) {
+                queued->text += "\n\n" + draft.text;
+                queued->pasted += draft.pasted;
+                queued->attachments.insert(queued->attachments.end(), draft.attachments.begin(),
+                                           draft.attachments.end());
+            } else {
+                queued = draft;
+                queuedEditOf = editOf;
+            }
+            showQueue();
+            clear();
+            return;
+        }
+        clear();
+        emit q->sendWished(draft, editOf);
+    }
+
+    void showQueue() {
+        queueText->setText(tr("Will be sent next: %1").arg(queued->fullText().simplified()));
+    }
+
+    void clear() {
+        q->m_editing = 0;
+        filling = true;
+        strip->clear();
+        edit->clear();
+        filling = false;
+        beforeEdit = {};
+        tokens = -1;
+        changed();
+    }
+
+    void unqueue() {
+        if (!queued) return;
+        const Draft draft = *queued;
+        queued.reset();
+        q->giveBack(draft);
+    }
+
+    void showText(const QString& text) {
+        auto* dialog = new QDialog(q->window());
+        dialog->setAttribute(Qt::WA_DeleteOnClose);
+        dialog->setWindowTitle(tr("Pasted Text"));
+        dialog->resize(ems(46), ems(34));
+        auto* column = new QVBoxLayout(dialog);
+        auto* view = new QPlainTextEdit(text, dialog);
+        view->setReadOnly(true);
+        view->setAccessibleName(tr("Pasted text"));
+        column->addWidget(view);
+        auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, dialog);
+        connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::reject);
+        column->addWidget(buttons);
+        dialog->open();
+    }
+};
+
+Composer::Composer(QWidget* parent) : QWidget(parent), d(new Private(this)) {
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+    setAccessibleName(tr("Composer"));
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(12, 10, 10, 10);
+    column->setSpacing(6);
+
+    const auto bar = [this](const QString& closeName) {
+        auto* widget = new QWidget(this);
+        auto* row = new QHBoxLayout(widget);
+        row->setContentsMargins(0, 0, 0, 0);
+        auto* close = iconButton("close", closeName, widget);
+        close->setIconSize(QSize(16, 16));
+        return std::tuple(widget, row, close);
+    };
+    auto [editBar, editRow, endEditing] = bar(tr("Stop editing"));
+    d->editBar = editBar;
+    auto* editing = label(tr("Editing your message. Sending makes a new version; the old one stays."), editBar, "muted");
+    editing->setWordWrap(true);
+    setFontRole(editing, FontRole::Caption);
+    editRow->addWidget(editing, 1);
+    editRow->addWidget(endEditing);
+    connect(endEditing, &QToolButton::clicked, this, &Composer::endEdit);
+    column->addWidget(editBar);
+
+    auto [queueBar, queueRow, unqueue] = bar(tr("Take the waiting message back"));
+    d->queueBar = queueBar;
+    d->queueText = new ElidedLabel(queueBar);
+    setFontRole(d->queueText, FontRole::Caption);
+    d->queueText->setTint(&Colours::muted);
+    queueRow->addWidget(d->queueText, 1);
+    queueRow->addWidget(unqueue);
+    connect(unqueue, &QToolButton::clicked, this, [this] {
+        d->unqueue();
+        d->changed();
+    });
+    column->addWidget(queueBar);
+
+    d->strip = new AttachmentStrip(this);
+    column->addWidget(d->strip);
+    d->edit = new ComposerEdit(this);
+    column->addWidget(d->edit);
+    d->full = label({}, this, "warning");
+    d->full->setWordWrap(true);
+    setFontRole(d->full, FontRole::Caption);
+    d->full->hide();
+    column->addWidget(d->full);
+
+    auto* row = new QHBoxLayout;
+    row->setSpacing(8);
+    d->attach = textButton(tr("Attach"), this, "attach");
+    d->attach->setToolTip(tr("Attach a picture (Ctrl+O)"));
+    row->addWidget(d->attach);
+    d->strength = new MenuButton(this, true);
+    d->strength->setToolTip(tr("How long the model thinks before it answers"));
+    d->strengths = strengthMenu(d->strength, [this](engine::ThinkingStrength s) { emit strengthChosen(s); });
+    d->strength->setMenu(d->strengths);
+    row->addWidget(d->strength);
+    row->addStretch(1);
+    d->price = label({}, this, "muted");
+    d->price->setToolTip(tr("What this message will take of the conversation"));
+    row->addWidget(d->price);
+    d->send = new QPushButton(this);
+    d->send->setProperty("kind", "primary");
+    d->send->setIconSize(QSize(16, 16));
+    row->addWidget(d->send);
+    column->addLayout(row);
+
+    setFocusProxy(d->edit);
+    setTabOrder(d->edit, d->attach);
+    setTabOrder(d->attach, d->strength);
+    setTabOrder(d->strength, d->send);
+    d->draftTimer.setSingleShot(true);
+    d->draftTimer.setInterval(250);
+    connect(&d->draftTimer, &QTimer::timeout, this, &Composer::draftChanged);
+    connect(d->edit, &QPlainTextEdit::textChanged, d, [this] { d->changed(); });
+    connect(d->edit->document()->documentLayout(), &QAbstractTextDocumentLayout::documentSizeChanged, d,
+            [this] { d->fit(); });
+    connect(d->strip, &AttachmentStrip::changed, d, [this] { d->changed(); });
+    connect(d->strip, &AttachmentStrip::turnBackWished, this, &Composer::insertText);
+    connect(d->strip, &AttachmentStrip::showWished, d, [this](const QString& text) { d->showText(text); });
+    connect(d->edit, &ComposerEdit::sendWished, d, [this] { d->trySend(); });
+    connect(d->edit, &ComposerEdit::dataWished, this, &Composer::take);
+    connect(d->edit, &ComposerEdit::longPaste, d, [this](const QString& text) {
+        AttachmentChip chip;
+        chip.name = tr("Pasted text");
+        chip.text = text;
+        chip.state = AttachmentChip::State::Ready;
+        d->strip->add(chip);
+    });
+    connect(d->attach, &QToolButton::clicked, this, &Composer::openFileDialog);
+    connect(d->send, &QPushButton::clicked, d, [this] {
+        if (d->answering) {
+            d->stopped = true;
+            emit stopWished();
+        } else {
+            d->trySend();
+        }
+    });
+    setStrength(engine::ThinkingStrength::High);
+    d->refresh();
+}
+
+Draft Composer::draft() const {
+    Draft draft;
+    draft.text = d->edit->toPlainText();
+    for (const AttachmentChip& chip : d->strip->chips()) {
+        if (!chip.text.isEmpty())
+            draft.pasted += chip.text;
+        else if (chip.state == AttachmentChip::State::Ready)
+            draft.attachments.push_back(chip.attachment);
+    }
+    return draft;
+}
+
+void Composer::setDraft(const Draft& draft) {
+    d->filling = true;
+    m_editing = 0;
+    d->queued.reset();
+    d->beforeEdit = {};
+    d->strip->clear();
+    for (const QString& text : draft.pasted) {
+        AttachmentChip chip;
+        chip.state = AttachmentChip::State::Ready;
+        chip.name = tr("Pasted text");
+        chip.text = text;
+        d->strip->add(chip);
+    }
+    for (const engine::Attachment& file : draft.attachments) {
+        AttachmentChip chip;
+        chip.state = AttachmentChip::State::Ready;
+        chip.name = QString::fromStdString(file.fileName);
+        chip.attachment = file;
+        d->strip->add(chip);
+    }
+    d->edit->setPlainText(draft.text);
+    d->edit->moveCursor(QTextCursor::End);
+    d->filling = false;
+    d->draftTimer.stop();
+    d->refresh();
+}
+
+int Composer::chipOf(const QString& sha256) const {
+    for (const AttachmentChip& chip : d->strip->chips())
+        if (QString::fromStdString(chip.attachment.sha256) == sha256 && chip.text.isEmpty()) return chip.id;
+    return -1;
+}
+
+std::optional<Draft> Composer::queued() const { return d->queued; }
+
+void Composer::setQueued(const std::optional<Draft>& draft) {
+    d->queued = draft;
+    d->queuedEditOf = 0;
+    if (draft) d->showQueue();
+    d->refresh();
+}
+
+void Composer::setAnswering(bool answering) {
+    if (d->answering == answering) return;
+    d->answering = answering;
+    if (answering) {
+        d->stopped = false;
+    } else if (d->queued && d->stopped) {
+        d->unqueue();
+    } else if (d->queued) {
+        const Draft draft = *d->queued;
+        d->queued.reset();
+        d->refresh();
+        emit sendWished(draft, d->queuedEditOf);
+    }
+    d->refresh();
+}
+
+void Composer::setSendBlocked(const QString& reason) {
+    d->blocked = reason;
+    d->refresh();
+}
+
+void Composer::setTokenPrice(int tokens) {
+    d->tokens = tokens;
+    d->refresh();
+}
+
+void Composer::setStrength(engine::ThinkingStrength strength) {
+    d->strength->setText(tr("Think: %1").arg(strengthText(strength)));
+    d->strength->setAccessibleName(d->strength->text());
+    checkStrength(d->strengths, strength);
+    d->strength->updateGeometry();
+    d->strength->update();
+}
+
+void Composer::setContextUse(qint64 usedTokens, qint64 totalTokens) {
+    const bool near = totalTokens > 0 && double(usedTokens) >= kNearlyFull * double(totalTokens);
+    d->full->setVisible(near);
+    if (near)
+        d->full->setText(tr("This conversation is %1 % full: %2 of %3 tokens.")
+                             .arg(QLocale().toString(std::min<qint64>(100, usedTokens * 100 / totalTokens)),
+                                  QLocale().toString(usedTokens), QLocale().toString(totalTokens)));
+    emit sizeWished();
+}
+
+void Composer::setEnterSends(bool sends) { d->edit->setEnterSends(sends); }
+void Composer::setChip(const AttachmentChip& chip) { d->strip->update(chip); }
+
+void Composer::beginEdit(qint64 messageId, const Draft& content) {
+    const Draft before = m_editing ? d->beforeEdit : draft();
+    setDraft(content);
+    d->beforeEdit = before;
+    m_editing = messageId;
+    d->refresh();
+    focusText();
+    d->edit->selectAll();
+    d->edit->moveCursor(QTextCursor::End);
+}
+
+void Composer::endEdit() {
+    if (!m_editing) return;
+    const Draft before = d->beforeEdit;
+    setDraft(before);
+    d->changed();
+}
+
+void Composer::giveBack(const Draft& draft) {
+    Draft both = draft;
+    const Draft since = this->draft();
+    if (!since.text.isEmpty()) both.text += (both.text.isEmpty() ? "" : "\n\n") + since.text;
+    both.pasted += since.pasted;
+    both.attachments.insert(both.attachments.end(), since.attachments.begin(), since.attachments.end());
+    setDraft(both);
+    d->changed();
+}
+
+void Composer::focusText() { d->edit->setFocus(Qt::OtherFocusReason); }
+
+void Composer::insertText(const QString& text) {
+    d->edit->insertPlainText(text);
+    d->edit->ensureCursorVisible();
+}
+
+void Composer::openFileDialog() {
+    QStringList patterns;
+    const QList<QByteArray> formats = QImageReader::supportedImageFormats();
+    for (const QByteArray& format : formats) patterns += "*." + QString::fromLatin1(format);
+    auto* dialog = new QFileDialog(window(), tr("Attach Pictures"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::ExistingFiles);
+    dialog->setNameFilters({tr("Pictures (%1)").arg(patterns.join(' ')), tr("All files (*)")});
+    connect(dialog, &QFileDialog::filesSelected, this, [this](const QStringList& paths) {
+        for (const QString& path : paths) attachPath(path);
+    });
+    dialog->open();
+}
+
+void Composer::attachPath(const QString& path) {
+    AttachmentChip chip;
+    chip.name = QFileInfo(path).fileName();
+    const int id = d->strip->add(chip);
+    emit attachFileWished(id, path);
+}
+
+bool Composer::accepts(const QMimeData* data) {
+    if (data->hasImage()) return true;
+    const QList<QUrl> urls = data->urls();
+    return std::any_of(urls.begin(), urls.end(), [](const QUrl& url) { return url.isLocalFile(); });
+}
+
+void Composer::take(const QMimeData* given) {
+    bool files = false;
+    const QList<QUrl> urls = given->urls();
+    for (const QUrl& url : urls) {
+        if (!url.isLocalFile()) continue;
+        files = true;
+        attachPath(url.toLocalFile());
+    }
+    if (files || !given->hasImage()) return;
+    const QImage image = qvariant_cast<QImage>(given->imageData());
+    if (image.isNull()) return;
+    AttachmentChip chip;
+    chip.name = tr("Pasted picture");
+    chip.thumbnail = image.scaled(96, 96, Qt::KeepAspectRatioByExpanding, Qt::FastTransformation);
+    const int id = d->strip->add(chip);
+    emit attachImageWished(id, image, chip.name);
+}
+
+void Composer::setMaxHeight(int pixels) {
+    d->maxHeight = pixels;
+    d->fit();
+}
+
+void Composer::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) d->fit();
+}
+
+void Composer::paintEvent(QPaintEvent*) {
+    const Colours& c = colours();
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setBrush(c.dark ? c.raised : c.window);
+    painter.setPen(d->edit->hasFocus() ? c.accent : c.line);
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 14, 14);
+}
+
+} // namespace ui
