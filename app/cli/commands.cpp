@@ -5,12 +5,8 @@ namespace app {
 std::span<const Command* const> commands() {
     // A row is added together with its file in app/cli/commands.
     static const std::vector<const Command*> table = {
-        &kEmbedImage,
-        &kFixture,
-        &kInspect,
-        &kLogits,
-        &kRender,
-        &kTokenize,
+        &kRun,     &kBench,  &kInspect, &kTokenize,
+        &kRender,  &kLogits, &kEmbedImage, &kFixture,
     };
     return table;
 }

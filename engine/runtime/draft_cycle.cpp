@@ -21,9 +21,9 @@ std::span<std::byte> bytesOf(std::vector<T>& values) {
 // ---- DraftPolicy
 
 std::array<RunningMean, PassTimes::kMaxRows> DraftPolicy::filled() {
-    // Before anything was seen: three drafts of four go on, worth four cycles of evidence.
+    // Before anything was seen: three drafts of four go on, worth two cycles of evidence.
     std::array<RunningMean, PassTimes::kMaxRows> out;
-    out.fill(RunningMean(0.75, 4, 0.05));
+    out.fill(RunningMean(0.75, 2, 0.06));
     return out;
 }
 

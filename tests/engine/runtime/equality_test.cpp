@@ -11,7 +11,6 @@ namespace {
 
 using namespace engine;
 
-constexpr int kPrompts = 200;
 constexpr int kTokens = 32;
 constexpr int kLengths[] = {1, 4, 8, 15, DraftLength::kAutomatic};
 
@@ -21,11 +20,11 @@ struct Case {
     std::uint64_t seed = 0;
 };
 
-std::vector<Case> makeCases(const GoldenFile& golden, std::uint64_t seed) {
+std::vector<Case> makeCases(const GoldenFile& golden, int count, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     std::vector<Case> cases;
     const std::size_t pictures = golden.cases()["image_prompts"].size();
-    for (int i = 0; i < kPrompts; ++i) {
+    for (int i = 0; i < count; ++i) {
         Case c;
         if (i % 5 == 4) {
             c.prompt = picturePrompt(golden, std::size_t(i) / 5 % pictures);
@@ -48,12 +47,12 @@ std::vector<Case> makeCases(const GoldenFile& golden, std::uint64_t seed) {
     return cases;
 }
 
-void expectEqualTexts(const TinySetup& base, bool endTokens) {
+void expectEqualTexts(const TinySetup& base, int prompts, bool endTokens) {
     const auto seed = std::random_device{}();
     std::printf("seed %u\n", seed);
     SCOPED_TRACE("seed " + std::to_string(seed));
     const GoldenFile golden("tiny-f32");
-    const std::vector<Case> cases = makeCases(golden, seed);
+    const std::vector<Case> cases = makeCases(golden, prompts, seed);
     TinySetup two = base;
     two.threads = 2;
     const auto one = loadTiny(base);
@@ -87,24 +86,25 @@ void expectEqualTexts(const TinySetup& base, bool endTokens) {
             }
         }
     }
-    EXPECT_GT(accepted, 1000) << "hardly any draft was accepted: the comparison proves little";
+    EXPECT_GT(accepted, prompts * 5) << "hardly any draft was accepted: the comparison proves little";
     std::printf("%d drafts accepted\n", accepted);
 }
 
-TEST(DraftEquality, FloatArithmetic) { expectEqualTexts({}, false); }
-
-TEST(DraftEquality, IntegerArithmeticWithHalfKeys) {
+// The arithmetic that the program uses.
+TEST(DraftEquality, IntegerArithmetic) {
     TinySetup setup;
     setup.floatMath = false;
     setup.kvType = KvType::F16;
-    expectEqualTexts(setup, false);
+    expectEqualTexts(setup, 200, false);
 }
 
-TEST(DraftEquality, IntegerArithmeticWithEightBitKeysAndEndTokens) {
+TEST(DraftEquality, FloatArithmetic) { expectEqualTexts({}, 40, false); }
+
+TEST(DraftEquality, EightBitKeysAndEndTokens) {
     TinySetup setup;
     setup.floatMath = false;
     setup.kvType = KvType::Q8_0;
-    expectEqualTexts(setup, true);
+    expectEqualTexts(setup, 40, true);
 }
 
 } // namespace

@@ -1,0 +1,272 @@
+// glint-cli run: one answer, streamed, or as JSON.
+
+#include "app/cli/commands.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/message_file.h"
+#include "engine/backend/backend.h"
+#include "engine/chat/prompt_builder.h"
+#include "engine/model/image_patches.h"
+#include "engine/runtime/engine.h"
+#include "engine/runtime/session.h"
+#include "engine/token/tokenizer.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+
+namespace app {
+
+using engine::Error;
+using engine::ErrorCode;
+using engine::Result;
+
+namespace {
+
+Error badInput(std::string message) { return {ErrorCode::InvalidFile, std::move(message)}; }
+
+double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string today() {
+    const std::time_t seconds = std::time(nullptr);
+    std::tm local{};
+#ifdef _WIN32
+    localtime_s(&local, &seconds);
+#else
+    localtime_r(&seconds, &local);
+#endif
+    char text[16];
+    std::strftime(text, sizeof text, "%Y-%m-%d", &local);
+    return text;
+}
+
+struct Wishes {
+    engine::ModelFiles files;
+    engine::EngineOptions engine;
+    engine::GenerateOptions generate;
+};
+
+Result<Wishes> readWishes(const Options& options) {
+    Wishes wishes;
+    auto target = options.path("--model");
+    if (!target) return target.error();
+    wishes.files.target = *target;
+    if (const auto path = options.text("--mmproj")) wishes.files.projector = pathFromUtf8(*path);
+    if (const auto path = options.text("--draft")) wishes.files.drafter = pathFromUtf8(*path);
+
+    auto kvType = kvTypeOption(options);
+    if (!kvType) return kvType.error();
+    wishes.engine.kvType = *kvType;
+    auto context = options.integer("--ctx", 0, 0, 1 << 24);
+    if (!context) return context.error();
+    wishes.engine.contextTokens = *context;
+
+    engine::GenerateOptions& generate = wishes.generate;
+    auto tokens = options.integer("--max-tokens", 0, 0, 1 << 24);
+    if (!tokens) return tokens.error();
+    generate.maxTokens = *tokens;
+    // --top-k and its like come from the samplers' own table, ranges included.
+    for (const engine::Sampler& sampler : engine::samplerTable()) {
+        for (const engine::SamplerParameter& parameter : sampler.parameters) {
+            const std::string name = samplerOption(parameter.key);
+            auto value = options.number(name, parameter.standard(), parameter.least, parameter.most);
+            if (!value) return value.error();
+            if (parameter.whole && *value != double(std::int64_t(*value))) {
+                return badInput(name + " takes a whole number");
+            }
+            parameter.set(generate.sampling, *value);
+        }
+    }
+    auto seed = options.integer("--seed", 0, 0, INT64_MAX);
+    if (!seed) return seed.error();
+    generate.seed = std::uint64_t(*seed);
+    auto draftLength = draftLengthOption(options);
+    if (!draftLength) return draftLength.error();
+    generate.draftLength = *draftLength;
+    generate.ignoreEndTokens = options.has("--ignore-eos");
+    return wishes;
+}
+
+Result<std::vector<engine::ChatPicture>> readPictures(const Options& options) {
+    std::vector<engine::ChatPicture> pictures;
+    for (const std::string& name : options.all("--image")) {
+        auto image = engine::readImage(pathFromUtf8(name));
+        if (!image) return withContext(image.error(), name);
+        pictures.push_back({std::make_shared<const engine::RgbImage>(std::move(*image)), name});
+    }
+    return pictures;
+}
+
+// Given ids are read as they are; the pictures take the runs of <|patch|> among them, in order.
+Result<engine::Prompt> promptFromIds(const std::string& text, std::vector<engine::ChatPicture> pictures,
+                                     const engine::Engine& engine) {
+    auto ids = parseIds(text);
+    if (!ids) return ids.error();
+    engine::Prompt prompt;
+    prompt.ids = std::move(*ids);
+    const engine::TokenId patch = engine.tokenizer().special().patch;
+    auto at = prompt.ids.begin();
+    for (engine::ChatPicture& picture : pictures) {
+        if (!engine.vision()) return badInput("a picture needs the vision part: --mmproj FILE");
+        const engine::PixelSize size{picture.image->width, picture.image->height};
+        const std::int64_t tokens = engine::imageTokens(size, *engine.vision());
+        at = std::find(at, prompt.ids.end(), patch);
+        const auto end = std::find_if(at, prompt.ids.end(), [&](engine::TokenId id) { return id != patch; });
+        if (end - at != tokens) {
+            return badInput(picture.key + " takes " + std::to_string(tokens) + " places, and --ids has " +
+                            std::to_string(end - at) + " for it");
+        }
+        prompt.images.push_back({at - prompt.ids.begin(), tokens, picture.key, picture.image});
+        at = end;
+    }
+    if (std::find(at, prompt.ids.end(), patch) != prompt.ids.end()) {
+        return badInput("--ids has places for more pictures than were given");
+    }
+    return prompt;
+}
+
+Result<engine::Prompt> readPrompt(const Options& options, const engine::Engine& engine) {
+    auto pictures = readPictures(options);
+    if (!pictures) return pictures.error();
+    if (const auto ids = options.text("--ids")) return promptFromIds(*ids, std::move(*pictures), engine);
+
+    engine::PromptRequest request;
+    if (const auto word = options.text("--strength")) {
+        const auto strength = engine::strengthFromWord(*word);
+        if (!strength) return badInput("--strength takes low, medium, high or xhigh, not \"" + *word + "\"");
+        request.strength = *strength;
+    }
+    request.date = options.text("--date").value_or(today());
+    request.modelKey = engine.modelKey();
+    if (const auto file = options.text("--messages")) {
+        auto messages = readMessageFile(pathFromUtf8(*file));
+        if (!messages) return messages.error();
+        request.messages = std::move(*messages);
+        if (request.messages.empty()) return badInput(*file + " holds no message");
+    } else {
+        request.messages.push_back(engine::ChatMessage::user(*options.text("--prompt")));
+    }
+    if (const auto text = options.text("--system")) {
+        request.messages.insert(request.messages.begin(), engine::ChatMessage::system(*text));
+    }
+    if (!pictures->empty()) {
+        // Pictures stand before the text of the last message, as in the window.
+        engine::ChatMessage& last = request.messages.back();
+        if (last.role != engine::ChatRole::User) return badInput("a picture belongs to a user's message");
+        last.parts.insert(last.parts.begin(), pictures->begin(), pictures->end());
+    }
+    return engine::buildPrompt(request, engine.tokenizer(), engine.vision());
+}
+
+// The answer goes to stdout as it comes; thinking and figures go to stderr, out of a pipe's way.
+struct Printer {
+    bool json = false;
+    std::string text;
+    std::string thinking;
+    double gain = 0;
+
+    void operator()(const engine::TurnEvent& event) {
+        if (const auto* progress = std::get_if<engine::Progress>(&event)) gain = progress->gain;
+        const auto* delta = std::get_if<engine::TextDelta>(&event);
+        if (!delta) return;
+        const bool answer = delta->channel != engine::Channel::Thinking;
+        (answer ? text : thinking) += delta->text;
+        if (json) return;
+        std::fwrite(delta->text.data(), 1, delta->text.size(), answer ? stdout : stderr);
+        std::fflush(answer ? stdout : stderr);
+    }
+};
+
+Result<int> run(const Options& options) {
+    auto wishes = readWishes(options);
+    if (!wishes) return wishes.error();
+    const int sources = options.has("--prompt") + options.has("--messages") + options.has("--ids");
+    if (sources != 1) return badInput("give one of --prompt, --messages and --ids");
+    if (!options.plain().empty()) {
+        return badInput("\"" + options.plain().front() + "\" belongs to no option; text is given with --prompt");
+    }
+    auto backend = openBackend(options);
+    if (!backend) return backend.error();
+
+    Interrupt interrupt;
+    const double start = now();
+    auto engine = engine::Engine::load(std::move(*backend), wishes->files, wishes->engine, {}, interrupt.token());
+    if (!engine) return engine.error();
+    const double loaded = now();
+    auto prompt = readPrompt(options, **engine);
+    if (!prompt) return prompt.error();
+
+    Printer printer;
+    printer.json = options.json();
+    auto turn = (*engine)->session().generate(*prompt, wishes->generate, std::ref(printer), interrupt.token());
+    if (!turn) return turn.error();
+
+    const engine::AnswerFigures& figures = turn->figures;
+    const double tau = figures.cycles > 0 ? double(figures.cycles + figures.acceptedTokens) / figures.cycles : 0;
+    const double speed = figures.writeSeconds > 0 ? figures.writtenTokens / figures.writeSeconds : 0;
+    if (!options.json()) {
+        std::fprintf(stderr, "\n[%s; read %d tokens in %.2f s; wrote %d in %.2f s, %.2f a second, %.2f a cycle]\n",
+                     std::string(finishWord(turn->reason)).c_str(), figures.readTokens, figures.readSeconds,
+                     figures.writtenTokens, figures.writeSeconds, speed, tau);
+        std::printf("\n");
+        return 0;
+    }
+    const nlohmann::json out{
+        {"text", printer.text},
+        {"thinking", printer.thinking},
+        {"ids", turn->ids},
+        {"prompt_tokens", figures.promptTokens},
+        {"cycles", figures.cycles},
+        {"drafted", figures.draftedTokens},
+        {"accepted", figures.acceptedTokens},
+        {"tau", tau},
+        {"gain", printer.gain},
+        {"prefill_ms", figures.readSeconds * 1000},
+        {"decode_ms", figures.writeSeconds * 1000},
+        {"tokens_per_second", speed},
+        {"load_ms", (loaded - start) * 1000},
+        {"context", (*engine)->contextTokens()},
+        {"seed", wishes->generate.seed},
+        {"finish", finishWord(turn->reason)},
+    };
+    std::printf("%s\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    return 0;
+}
+
+std::vector<OptionSpec> runOptions() {
+    std::vector<OptionSpec> specs{
+        {"--model", "FILE", "the model"},
+        {"--draft", "FILE", "the drafter"},
+        {"--mmproj", "FILE", "the vision part"},
+        {"--image", "FILE", "a picture before the last message; may be given several times"},
+        {"--prompt", "TEXT", "a message"},
+        {"--messages", "FILE", "a conversation as JSON: [{\"role\": \"user\", \"content\": \"...\"}, ...]"},
+        {"--ids", "\"1 2 3\"", "tokens, read as they are"},
+        {"--system", "TEXT", "instructions instead of the default ones"},
+        {"--strength", "WORD", "of thinking: low, medium, high (default) or xhigh"},
+        {"--date", "YYYY-MM-DD", "the date that the model is told (default today)"},
+        {"--max-tokens", "N", "tokens to write at most (default: to the end of the context)"},
+        {"--seed", "N", "of the dice (default 0); the same seed gives the same text"},
+        {"--draft-len", "0..15|auto", "tokens drafted ahead (default auto); never changes the text"},
+        {"--ctx", "N", "tokens that the conversation may hold (default: what memory allows)"},
+        {"--ignore-eos", "", "go on after the model's end tokens"},
+    };
+    for (const OptionSpec& spec : samplerOptionSpecs()) specs.push_back(spec);
+    return withComputeOptions(std::move(specs));
+}
+
+} // namespace
+
+const Command kRun = {
+    "run",
+    "write one answer",
+    "--model FILE (--prompt TEXT | --messages FILE | --ids \"1 2 3\") [options]",
+    runOptions(),
+    run,
+};
+
+} // namespace app
