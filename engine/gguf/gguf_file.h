@@ -112,8 +112,8 @@ class GgufFile {
 public:
     // Opens the file and, if it is part of a split model, the parts beside it. Codes: Io (cannot be
     // read), InvalidFile (not GGUF, or damaged), Unfinished (a sound beginning whose end is
-    // missing; message "0.90 of 1.63 GB are here"), Unsupported (a form of GGUF that Glint does not
-    // read).
+    // missing: "the file is not complete: 0.90 of 1.63 GB are here"), Unsupported (a form of GGUF
+    // that Glint does not read).
     static Result<GgufFile> open(const std::filesystem::path& path);
 
     // For telling what a file is: also accepts a file whose header is whole and whose data ends

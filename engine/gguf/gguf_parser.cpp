@@ -18,7 +18,7 @@ Error unsupported(std::string message) {
     return {ErrorCode::Unsupported, std::move(message)};
 }
 Error endsInHeader() {
-    return {ErrorCode::Unfinished, "the file ends inside its header"};
+    return {ErrorCode::Unfinished, "the file is not complete: it ends inside its header"};
 }
 
 std::string quoted(std::string_view name) {
@@ -188,10 +188,17 @@ Result<std::int64_t> alignmentOf(const std::vector<GgufKey>& keys) {
 }
 
 // The tensors lie one after the other, each padded to the alignment, in any order. This rules out
-// overlaps, and offsets that point far behind the end as if a file were unfinished.
+// overlaps, and offsets that point far behind the end as if a file were unfinished. Returns the
+// bytes of the data section.
 Result<std::int64_t> checkLayout(const std::vector<GgufTensor>& tensors,
                                  const std::vector<std::uint64_t>& offsets,
                                  std::int64_t alignment) {
+    std::int64_t total = 0;
+    for (const GgufTensor& tensor : tensors) {
+        total += padded(tensor.sizeBytes, alignment);
+        // Sizes are bounded one by one; this bounds their sum.
+        if (total > std::int64_t(1) << 60) return damaged("the tensors are larger than any file");
+    }
     std::vector<std::size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
@@ -203,17 +210,17 @@ Result<std::int64_t> checkLayout(const std::vector<GgufTensor>& tensors,
         if (offset % static_cast<std::uint64_t>(alignment) != 0) {
             return damaged("tensor " + quoted(tensor.name) + " is not aligned");
         }
+        if (offset > static_cast<std::uint64_t>(total)) {
+            return damaged("tensor " + quoted(tensor.name) + " lies outside the file's data");
+        }
         if (offset < static_cast<std::uint64_t>(end)) {
             return damaged("tensors " + quoted(tensors[order[i - 1]].name) + " and " +
                            quoted(tensor.name) + " overlap");
         }
-        if (offset != static_cast<std::uint64_t>(padded(end, alignment))) {
-            return damaged("tensor " + quoted(tensor.name) + " lies outside the file's data");
-        }
         end = static_cast<std::int64_t>(offset) + tensor.sizeBytes;
-        // Sizes are bounded one by one; this bounds their sum.
-        if (end > std::int64_t(1) << 60) return damaged("the tensors are larger than any file");
     }
+    // Nothing overlaps, so a gap shows as an end behind the sum of the sizes.
+    if (padded(end, alignment) != total) return damaged("there are gaps between the tensors");
     return end;
 }
 
@@ -322,7 +329,8 @@ Result<GgufPart> parseGguf(std::span<const std::byte> bytes, GgufData rule) {
     part.expectedBytes = part.tensors.empty() ? cursor.position() : part.dataOffset + *dataBytes;
     part.complete = part.expectedBytes <= size;
     if (!part.complete && rule == GgufData::MustBeThere) {
-        return Error{ErrorCode::Unfinished, sizeOfText(size, part.expectedBytes) + " are here"};
+        return Error{ErrorCode::Unfinished, "the file is not complete: " +
+                                                sizeOfText(size, part.expectedBytes) + " are here"};
     }
     for (std::size_t i = 0; i < part.tensors.size(); ++i) {
         GgufTensor& tensor = part.tensors[i];

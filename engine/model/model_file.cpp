@@ -132,10 +132,7 @@ void countTypes(const GgufFile& file, ModelFileInfo& info) {
 
 std::string whatItIs(const ModelFileInfo& info) {
     switch (info.role) {
-    case FileRole::Target:
-        if (info.testModel)
-            return "This is a test model with random weights; what it answers is nonsense";
-        return "This is the model";
+    case FileRole::Target: return info.testModel ? "This is a test model" : "This is the model";
     case FileRole::Projector:
         return info.testModel ? "This is the vision part of a test model"
                               : "This is the vision part";
@@ -197,6 +194,8 @@ std::string sentenceFor(const GgufFile& file, const ModelFileInfo& info) {
     } else if (const std::string types = unreadableTypes(info);
                loadableRole(info.role) && !types.empty()) {
         text += ", in number formats that Glint does not read: " + types;
+    } else if (info.role == FileRole::Target && info.testModel) {
+        text += " with random weights; what it answers is nonsense";
     }
     return text + ".";
 }

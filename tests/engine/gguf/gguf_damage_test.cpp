@@ -77,8 +77,10 @@ TEST(GgufDamage, EveryCutIsAnUnfinishedFile) {
         const Error error = refusal(whole.substr(0, cut));
         ASSERT_EQ(error.code, ErrorCode::Unfinished) << cut << ": " << error.message;
     }
-    EXPECT_EQ(refusal(whole.substr(0, 100)).message, "the file ends inside its header");
-    EXPECT_EQ(refusal(whole.substr(0, whole.size() - 1)).message, "2047 of 2048 bytes are here");
+    EXPECT_EQ(refusal(whole.substr(0, 100)).message,
+              "the file is not complete: it ends inside its header");
+    EXPECT_EQ(refusal(whole.substr(0, whole.size() - 1)).message,
+              "the file is not complete: 2047 of 2048 bytes are here");
 }
 
 TEST(GgufDamage, TheFixtureCutAtEverySixtyFourthByteIsUnfinished) {
@@ -178,11 +180,12 @@ TEST(GgufDamage, RefusesOffsetsThatOverlapOrLieOutside) {
     ASSERT_EQ(refusal(two().build()).message, "it was accepted");
     expectDamaged(two().offsetOf("b", 32), "tensors 'a' and 'b' overlap");
     expectDamaged(two().offsetOf("b", 0), "tensors 'a' and 'b' overlap");
+    expectDamaged(two().offsetOf("a", 32), "tensors 'a' and 'b' overlap");
     expectDamaged(two().offsetOf("b", 65), "tensor 'b' is not aligned");
-    expectDamaged(two().offsetOf("b", 96), "tensor 'b' lies outside the file's data");
-    expectDamaged(two().offsetOf("a", 32), "tensor 'a' lies outside the file's data");
+    expectDamaged(two().offsetOf("b", 96), "there are gaps between the tensors");
+    expectDamaged(two().offsetOf("b", 160), "tensor 'b' lies outside the file's data");
     expectDamaged(two().offsetOf("a", 0xFFFFFFFFFFFFFFE0),
-                  "tensor 'b' lies outside the file's data");
+                  "tensor 'a' lies outside the file's data");
     expectDamaged(two().offsetOf("b", kHuge), "tensor 'b' lies outside the file's data");
 }
 
