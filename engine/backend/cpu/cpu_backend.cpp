@@ -16,16 +16,22 @@ namespace {
 Result<const KernelTable*> chooseKernels(CpuInstructions instructions) {
 #if defined(GLINT_X86)
     const CpuFeatures& features = cpuFeatures();
-    switch (instructions) {
-    case CpuInstructions::Automatic:
-        return features.avx512 ? &avx512Kernels() : features.avx2 ? &avx2Kernels() : &referenceKernels();
-    case CpuInstructions::Reference: return &referenceKernels();
-    case CpuInstructions::Avx2:
-        if (features.avx2) return &avx2Kernels();
-        return Error{ErrorCode::Unsupported, "this processor has no AVX2"};
-    case CpuInstructions::Avx512:
-        if (features.avx512) return &avx512Kernels();
-        return Error{ErrorCode::Unsupported, "this processor has no AVX-512 with VNNI"};
+    struct Choice {
+        CpuInstructions instructions;
+        bool present;
+        const KernelTable& (*kernels)();
+        const char* missing;
+    };
+    const Choice choices[] = { // best first
+        {CpuInstructions::Amx, features.amx, amxKernels, "this processor has no AMX"},
+        {CpuInstructions::Avx512, features.avx512, avx512Kernels, "this processor has no AVX-512 with VNNI"},
+        {CpuInstructions::AvxVnni, features.avxVnni, avxVnniKernels, "this processor has no AVX-VNNI"},
+        {CpuInstructions::Avx2, features.avx2, avx2Kernels, "this processor has no AVX2"},
+    };
+    for (const Choice& choice : choices) {
+        if (instructions != choice.instructions && instructions != CpuInstructions::Automatic) continue;
+        if (choice.present) return &choice.kernels();
+        if (instructions == choice.instructions) return Error{ErrorCode::Unsupported, choice.missing};
     }
 #endif
     if (instructions == CpuInstructions::Automatic || instructions == CpuInstructions::Reference)

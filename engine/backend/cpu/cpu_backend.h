@@ -26,7 +26,7 @@ enum class CpuMath {
     Int8,  // 8-bit activations against quantised weights
 };
 
-enum class CpuInstructions { Automatic, Reference, Avx2, Avx512 };
+enum class CpuInstructions { Automatic, Reference, Avx2, AvxVnni, Avx512, Amx };
 
 struct CpuOptions {
     CpuMath math = CpuMath::Int8;

@@ -21,6 +21,8 @@
 #include <sched.h>
 #include <set>
 #include <string>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <utility>
 #endif
 
@@ -56,6 +58,16 @@ std::uint64_t savedStates() {
 #endif
 }
 
+// Linux gives the tile registers to a process that asks for them, before its threads start.
+bool tilesGranted() {
+#if defined(__linux__) && defined(SYS_arch_prctl)
+    constexpr long kRequestState = 0x1023, kTileData = 18;
+    return syscall(SYS_arch_prctl, kRequestState, kTileData) == 0;
+#else
+    return false;
+#endif
+}
+
 void detectInstructions(CpuFeatures& f) {
     const auto bit = [](std::uint32_t word, int n) { return (word >> n & 1u) != 0; };
     if (cpuid(0, 0).a < 7) return;
@@ -67,6 +79,9 @@ void detectInstructions(CpuFeatures& f) {
     f.avx2 = ymm && bit(one.c, 28) && bit(one.c, 12) && bit(one.c, 29) && bit(seven.b, 5);
     f.avx512 = f.avx2 && zmm && bit(seven.b, 16) && bit(seven.b, 17) && bit(seven.b, 30) && bit(seven.b, 31) &&
                bit(seven.c, 11);
+    f.avxVnni = f.avx2 && seven.a >= 1 && bit(cpuid(7, 1).a, 4);
+    const bool tiles = (states & 0x60000) == 0x60000;
+    f.amx = f.avx512 && tiles && bit(seven.d, 24) && bit(seven.d, 25) && tilesGranted();
 }
 #endif
 

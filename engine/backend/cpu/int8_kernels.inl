@@ -33,7 +33,10 @@ constexpr std::int32_t kLow4 = 0x0f0f0f0f, kLow2 = 0x03030303, kLow1 = 0x0101010
 
 inline F loadHalves(const std::uint8_t* p) { return loadHalf(reinterpret_cast<const std::uint16_t*>(p)); }
 
-// ---- formats. mainBytes and tailBytes are those of one unit of a tile.
+constexpr int kSigned = 0; // as a format's maxWeight: signed weights, as prepareSigned left them
+
+// ---- formats. mainBytes and tailBytes are those of one unit of a
+// tile. start: what the integer sum of sub-block j begins with, the offset of the weights taken off.
 
 // The eight 6-bit scales and minima that Q4_K and Q5_K share.
 struct ScalesAndMinima {
@@ -82,7 +85,8 @@ struct Q4K {
             w[8 + i] = moveBits<4, 0>(q, kLow4);
         }
     }
-    static I dot(const I* w, const ActivationUnit& x, int j) { return engine::dot<8, 15>(zeroI(), w, x.q + 32 * j); }
+    static constexpr int maxWeight = 15;
+    static I start(const ActivationUnit&, int) { return zeroI(); }
 };
 
 struct Q5K {
@@ -107,7 +111,8 @@ struct Q5K {
             w[8 + i] = moveBits<4, 0>(q, kLow4) | moveBits<2 * g + 1, 4>(high, kLow1);
         }
     }
-    static I dot(const I* w, const ActivationUnit& x, int j) { return engine::dot<8, 31>(zeroI(), w, x.q + 32 * j); }
+    static constexpr int maxWeight = 31;
+    static I start(const ActivationUnit&, int) { return zeroI(); }
 };
 
 struct Q6K {
@@ -138,9 +143,8 @@ struct Q6K {
             w[8 + i] = moveBits<4 * part, 0>(b, kLow4) | moveBits<4 * part + 2, 4>(high, kLow2);
         }
     }
-    static I dot(const I* w, const ActivationUnit& x, int j) {
-        return engine::dot<4, 63>(bcastLoad(x.minus32Sum16 + j), w, x.q + 16 * j);
-    }
+    static constexpr int maxWeight = 63;
+    static I start(const ActivationUnit& x, int j) { return bcastLoad(x.minus32Sum16 + j); }
 };
 
 struct Q3K {
@@ -175,9 +179,8 @@ struct Q3K {
             w[8 + i] = moveBits<4 * part + 2, 0>(q, kLow2) | moveBits<2 * g + 1, 2>(high, kLow1);
         }
     }
-    static I dot(const I* w, const ActivationUnit& x, int j) {
-        return engine::dot<4, 7>(shiftRightSigned<3>(bcastLoad(x.minus32Sum16 + j)), w, x.q + 16 * j);
-    }
+    static constexpr int maxWeight = 7;
+    static I start(const ActivationUnit& x, int j) { return shiftRightSigned<3>(bcastLoad(x.minus32Sum16 + j)); }
 };
 
 struct Q2K {
@@ -213,7 +216,8 @@ struct Q2K {
             w[8 + i] = moveBits<4 * part + 2, 0>(q, kLow2);
         }
     }
-    static I dot(const I* w, const ActivationUnit& x, int j) { return engine::dot<4, 3>(zeroI(), w, x.q + 16 * j); }
+    static constexpr int maxWeight = 3;
+    static I start(const ActivationUnit&, int) { return zeroI(); }
 };
 
 alignas(16) constexpr std::int8_t kIq4Levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
@@ -254,12 +258,14 @@ struct Iq4Xs {
         unpackLevels(p + 512 * g, w);
         unpackLevels(p + 512 * g + 256, w + 8);
     }
-    static I dot(const I* w, const ActivationUnit& x, int j) { return dotSigned32(w, x.q + 32 * j, x.minus128Sum32 + j); }
+    static constexpr int maxWeight = kSigned;
+    static I start(const ActivationUnit& x, int j) { return bcastLoad(x.minus128Sum32 + j); }
 };
 
 // Blocks of 32: eight to a unit, the fields of all eight side by side.
 struct Q80 {
     static constexpr int mainBytes = 4352, tailBytes = 0;
+    static constexpr int subBlock = 32;
     static constexpr bool superBlock = false, hasMinima = false;
     const std::uint8_t* p;
     void begin(const std::uint8_t* unit, const std::uint8_t*) { p = unit; }
@@ -268,11 +274,13 @@ struct Q80 {
     void unpack(I* w) const {
         for (int i = 0; i < 16; ++i) w[i] = prepareSigned(loadI(p + 64 * (16 * g + i)));
     }
-    static I dot(const I* w, const ActivationUnit& x, int j) { return dotSigned32(w, x.q + 32 * j, x.minus128Sum32 + j); }
+    static constexpr int maxWeight = kSigned;
+    static I start(const ActivationUnit& x, int j) { return bcastLoad(x.minus128Sum32 + j); }
 };
 
 struct Q40 {
     static constexpr int mainBytes = 2304, tailBytes = 0;
+    static constexpr int subBlock = 32;
     static constexpr bool superBlock = false, hasMinima = false;
     const std::uint8_t* p;
     void begin(const std::uint8_t* unit, const std::uint8_t*) { p = unit; }
@@ -282,16 +290,16 @@ struct Q40 {
         unpackNibbles(p + 512 * g, w);
         unpackNibbles(p + 512 * g + 256, w + 8);
     }
-    static I dot(const I* w, const ActivationUnit& x, int j) {
-        return engine::dot<8, 15>(shiftRightSigned<4>(bcastLoad(x.minus128Sum32 + j)), w, x.q + 32 * j);
-    }
+    static constexpr int maxWeight = 15;
+    static I start(const ActivationUnit& x, int j) { return shiftRightSigned<4>(bcastLoad(x.minus128Sum32 + j)); }
 };
 
 struct Q41 : Q40 {
     static constexpr int mainBytes = 2560;
     static constexpr bool hasMinima = true;
     F minimum(int b) const { return loadHalves(p + 2304 + 32 * b); }
-    static I dot(const I* w, const ActivationUnit& x, int j) { return engine::dot<8, 15>(zeroI(), w, x.q + 32 * j); }
+    static constexpr int maxWeight = 15;
+    static I start(const ActivationUnit&, int) { return zeroI(); }
 };
 
 // Bit k of `high` is the fifth bit of weight k of its block.
@@ -307,6 +315,7 @@ inline void addFifthBits(I high, I* w) {
 
 struct Q50 {
     static constexpr int mainBytes = 2816, tailBytes = 0;
+    static constexpr int subBlock = 32;
     static constexpr bool superBlock = false, hasMinima = false;
     const std::uint8_t* p;
     void begin(const std::uint8_t* unit, const std::uint8_t*) { p = unit; }
@@ -318,16 +327,16 @@ struct Q50 {
         addFifthBits(loadI(p + 2048 + 128 * g), w);
         addFifthBits(loadI(p + 2048 + 128 * g + 64), w + 8);
     }
-    static I dot(const I* w, const ActivationUnit& x, int j) {
-        return engine::dot<8, 31>(shiftRightSigned<3>(bcastLoad(x.minus128Sum32 + j)), w, x.q + 32 * j);
-    }
+    static constexpr int maxWeight = 31;
+    static I start(const ActivationUnit& x, int j) { return shiftRightSigned<3>(bcastLoad(x.minus128Sum32 + j)); }
 };
 
 struct Q51 : Q50 {
     static constexpr int mainBytes = 3072;
     static constexpr bool hasMinima = true;
     F minimum(int b) const { return loadHalves(p + 2816 + 32 * b); }
-    static I dot(const I* w, const ActivationUnit& x, int j) { return engine::dot<8, 31>(zeroI(), w, x.q + 32 * j); }
+    static constexpr int maxWeight = 31;
+    static I start(const ActivationUnit&, int) { return zeroI(); }
 };
 
 struct Iq4Nl : Q40 {
@@ -336,23 +345,43 @@ struct Iq4Nl : Q40 {
         unpackLevels(p + 512 * g, w);
         unpackLevels(p + 512 * g + 256, w + 8);
     }
-    static I dot(const I* w, const ActivationUnit& x, int j) { return dotSigned32(w, x.q + 32 * j, x.minus128Sum32 + j); }
+    static constexpr int maxWeight = kSigned;
+    static I start(const ActivationUnit& x, int j) { return bcastLoad(x.minus128Sum32 + j); }
 };
 
 // ---- one group of 64 of one unit, all columns: t is brought forward
 
-template<class Format, int g>
-inline void groupStep(const Format& f, const ActivationUnit* x, int columns, F* t) {
+// The integer sums of a group, from weights in registers.
+template<class Format>
+struct RegisterDots {
     I w[16];
-    f.template unpack<g>(w);
+    void fillUnit(const Format&, const ActivationUnit*) {}
+    template<int g>
+    void fillGroup(const Format& f) {
+        f.template unpack<g>(w);
+    }
+    // Sub-block `part` of group g.
+    template<int g, int part>
+    F sum(const ActivationUnit& x, int) const {
+        constexpr int dwords = Format::subBlock / 4, j = g * 64 / Format::subBlock + part;
+        const std::int8_t* q = x.q + Format::subBlock * j;
+        if constexpr (Format::maxWeight == kSigned)
+            return toFloat(dotSigned32(w + dwords * part, q, x.minus128Sum32 + j));
+        else
+            return toFloat(dot<dwords, Format::maxWeight>(Format::start(x, j), w + dwords * part, q));
+    }
+};
+
+template<int g, class Format, class Dots>
+inline void groupStep(const Format& f, Dots& dots, const ActivationUnit* x, int columns, F* t) {
+    dots.template fillGroup<g>(f);
     if constexpr (!Format::superBlock) {
         const F d0 = f.scale(2 * g), d1 = f.scale(2 * g + 1);
         for (int c = 0; c < columns; ++c) {
-            const F s0 = toFloat(Format::dot(w, x[c], 2 * g)), s1 = toFloat(Format::dot(w + 8, x[c], 2 * g + 1));
             const F dx = bcast(x[c].dx[g]);
-            F sum = fma(d0 * dx, s0, g == 0 ? zeroF() : t[c]);
+            F sum = fma(d0 * dx, dots.template sum<g, 0>(x[c], c), g == 0 ? zeroF() : t[c]);
             if constexpr (Format::hasMinima) sum = fma(f.minimum(2 * g) * dx, bcast(x[c].sum32[2 * g]), sum);
-            sum = fma(d1 * dx, s1, sum);
+            sum = fma(d1 * dx, dots.template sum<g, 1>(x[c], c), sum);
             if constexpr (Format::hasMinima) sum = fma(f.minimum(2 * g + 1) * dx, bcast(x[c].sum32[2 * g + 1]), sum);
             t[c] = sum;
         }
@@ -365,15 +394,9 @@ inline void groupStep(const Format& f, const ActivationUnit* x, int columns, F* 
             f.template scales<g>(sc);
         }
         for (int c = 0; c < columns; ++c) {
-            F isum;
-            if constexpr (Format::subBlock == 32) {
-                const F s0 = toFloat(Format::dot(w, x[c], 2 * g)), s1 = toFloat(Format::dot(w + 8, x[c], 2 * g + 1));
-                isum = fma(sc[1], s1, sc[0] * s0);
-            } else {
-                const F s0 = toFloat(Format::dot(w, x[c], 4 * g)), s1 = toFloat(Format::dot(w + 4, x[c], 4 * g + 1));
-                const F s2 = toFloat(Format::dot(w + 8, x[c], 4 * g + 2)), s3 = toFloat(Format::dot(w + 12, x[c], 4 * g + 3));
-                isum = fma(sc[1], s1, sc[0] * s0) + fma(sc[3], s3, sc[2] * s2);
-            }
+            F isum = fma(sc[1], dots.template sum<g, 1>(x[c], c), sc[0] * dots.template sum<g, 0>(x[c], c));
+            if constexpr (Format::subBlock == 16)
+                isum = isum + fma(sc[3], dots.template sum<g, 3>(x[c], c), sc[2] * dots.template sum<g, 2>(x[c], c));
             const F dx = bcast(x[c].dx[g]);
             t[c] = g == 0 ? dx * isum : fma(dx, isum, t[c]);
         }
@@ -397,7 +420,9 @@ inline F unitValue(const Format& f, const ActivationUnit& x, F t) {
     }
 }
 
-template<class Format, int fixedColumns> // 0: any number up to 16
+constexpr int kPrefetchBytes = 4608; // two units of Q4_K ahead (measured: 2 to 8 KiB are alike)
+
+template<class Format, class Dots, int fixedColumns> // 0: any number up to 16
 inline void int8TileOf(const Int8Tile& tile) {
     const int columns = fixedColumns ? fixedColumns : tile.columns;
     constexpr int kMost = fixedColumns ? fixedColumns : kTileColumns;
@@ -409,12 +434,16 @@ inline void int8TileOf(const Int8Tile& tile) {
     for (int c = 0; c < columns; ++c) t[c] = segment[c] = total[c] = zeroF();
     int inSegment = 0;
     for (std::int64_t u = 0; u < tile.units; ++u) {
+        // The processor's own prefetching stops at pages and falls behind when many columns are computed.
+        for (int line = 0; line < Format::mainBytes; line += 64) prefetch(unit + kPrefetchBytes + line);
         Format f;
         f.begin(unit, tail);
-        groupStep<Format, 0>(f, x, columns, t);
-        groupStep<Format, 1>(f, x, columns, t);
-        groupStep<Format, 2>(f, x, columns, t);
-        groupStep<Format, 3>(f, x, columns, t);
+        Dots dots;
+        dots.fillUnit(f, x);
+        groupStep<0>(f, dots, x, columns, t);
+        groupStep<1>(f, dots, x, columns, t);
+        groupStep<2>(f, dots, x, columns, t);
+        groupStep<3>(f, dots, x, columns, t);
         for (int c = 0; c < columns; ++c) {
             const F v = unitValue(f, x[c], t[c]);
             segment[c] = inSegment == 0 ? v : segment[c] + v;
@@ -431,12 +460,20 @@ inline void int8TileOf(const Int8Tile& tile) {
     for (int c = 0; c < columns; ++c) storeN(tile.out + c * tile.outStride, total[c], tile.rows);
 }
 
+#if defined(GLINT_MATRIX_TILES)
+#include "engine/backend/cpu/matrix_tiles.inl"
+#endif
+
 template<class Format>
 inline void int8Tile(const Int8Tile& tile) {
     if (tile.columns == 1)
-        int8TileOf<Format, 1>(tile);
+        int8TileOf<Format, RegisterDots<Format>, 1>(tile);
+#if defined(GLINT_MATRIX_TILES)
+    else if (tile.columns >= kFewestTileColumns)
+        int8TileInTiles<Format>(tile);
+#endif
     else
-        int8TileOf<Format, 0>(tile);
+        int8TileOf<Format, RegisterDots<Format>, 0>(tile);
 }
 
 inline Int8TileFn int8TileFor(QuantType type) {

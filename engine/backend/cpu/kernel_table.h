@@ -96,7 +96,9 @@ struct KernelTable {
 const KernelTable& referenceKernels();
 #if defined(GLINT_X86)
 const KernelTable& avx2Kernels();
+const KernelTable& avxVnniKernels();
 const KernelTable& avx512Kernels();
+const KernelTable& amxKernels();
 #endif
 
 } // namespace engine

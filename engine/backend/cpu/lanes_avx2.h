@@ -1,5 +1,5 @@
 #pragma once
-// Sixteen lanes as two AVX2 registers (AVX2, FMA, F16C). See lanes_scalar.h for what each function promises;
+// Sixteen lanes as two AVX2 registers (AVX2, FMA, F16C; with GLINT_AVX_VNNI also AVX-VNNI). See lanes_scalar.h for what each function promises;
 // the bits are the same.
 
 #include <cstdint>
@@ -167,6 +167,25 @@ inline std::int32_t sumLanes(I x) {
     return _mm_cvtsi128_si32(s4);
 }
 
+#if defined(GLINT_AVX_VNNI)
+template<int count, int maxWeight>
+inline I dot(I acc, const I* w, const std::int8_t* x) {
+    for (int i = 0; i < count; ++i) {
+        const __m256i v = bcastLoad8(x + 4 * i);
+        acc.a = _mm256_dpbusd_avx_epi32(acc.a, w[i].a, v);
+        acc.b = _mm256_dpbusd_avx_epi32(acc.b, w[i].b, v);
+    }
+    return acc;
+}
+// As with AVX-512: weights are moved up by 128, the sum of the activations takes it away again.
+inline I prepareSigned(I w) {
+    const __m256i top = _mm256_set1_epi8(-128);
+    return {_mm256_xor_si256(w.a, top), _mm256_xor_si256(w.b, top)};
+}
+inline I dotSigned32(const I* w, const std::int8_t* x, const std::int32_t* minus128Sum) {
+    return dot<8, 255>(bcastLoad(minus128Sum), w, x);
+}
+#else
 // maddubs adds pairs of products in 16 bits. With |x| <= 127 a pair stays within 254 * maxWeight, so
 // several may be added before they are widened; never more than fits.
 template<int count, int maxWeight>
@@ -203,6 +222,7 @@ inline I dotSigned32(const I* w, const std::int8_t* x, const std::int32_t* /*min
     }
     return acc;
 }
+#endif
 inline I dotPairs(I acc, I x, I y) {
     return {_mm256_add_epi32(acc.a, _mm256_madd_epi16(x.a, y.a)), _mm256_add_epi32(acc.b, _mm256_madd_epi16(x.b, y.b))};
 }

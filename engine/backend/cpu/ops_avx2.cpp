@@ -9,6 +9,6 @@
 
 namespace engine {
 
-const KernelTable& avx2Kernels() { return tableOf("avx2"); }
+const KernelTable& avx2Kernels() { return tableOf("AVX2"); }
 
 } // namespace engine

@@ -9,6 +9,6 @@
 
 namespace engine {
 
-const KernelTable& avx512Kernels() { return tableOf("avx512"); }
+const KernelTable& avx512Kernels() { return tableOf("AVX-512"); }
 
 } // namespace engine

@@ -9,6 +9,6 @@
 
 namespace engine {
 
-const KernelTable& referenceKernels() { return tableOf("reference"); }
+const KernelTable& referenceKernels() { return tableOf("plain C++"); }
 
 } // namespace engine

@@ -24,7 +24,7 @@ inline std::unique_ptr<CpuBackend> makeBackend(CpuInstructions instructions, int
 // Reference first; then what this processor can run.
 inline std::vector<CpuInstructions> instructionSets() {
     std::vector<CpuInstructions> sets{CpuInstructions::Reference};
-    for (const CpuInstructions set : {CpuInstructions::Avx2, CpuInstructions::Avx512})
+    for (const CpuInstructions set : {CpuInstructions::Avx2, CpuInstructions::AvxVnni, CpuInstructions::Avx512, CpuInstructions::Amx})
         if (makeBackend(set)) sets.push_back(set);
     return sets;
 }
