@@ -26,9 +26,6 @@ Result<int> run(const Options& options) {
     auto kvType = kvTypeOption(options);
     if (!kvType) return kvType.error();
     arithmetic.kvType = *kvType;
-    auto backend = openBackend(options);
-    if (!backend) return backend.error();
-
     nlohmann::json folders = nlohmann::json::array();
     std::size_t failures = 0;
     for (const std::string& argument : options.plain()) {
@@ -45,7 +42,10 @@ Result<int> run(const Options& options) {
                              {"measured", check.measured},
                              {"bound", check.bound}});
         });
-        fixture::runFolder(path, **backend, arithmetic, report);
+        auto backend = openBackend(options);
+        if (!backend) return backend.error();
+        fixture::compareParts(path, **backend, arithmetic, report);
+        fixture::compareSession(path, std::move(*backend), arithmetic, report);
         failures += report.failures();
         folders.push_back({{"folder", argument}, {"passed", report.passed()}, {"checks", lines}});
         if (!options.json())
