@@ -45,7 +45,7 @@ public:
         auto* row = new QHBoxLayout(this);
         row->setContentsMargins(8, 6, 4, 6);
         row->setSpacing(8);
-        row->addSpacing(32);
+        row->addSpacing(40);
         auto* column = new QVBoxLayout;
         column->setSpacing(0);
         auto* name = new ElidedLabel(this);
@@ -73,7 +73,7 @@ public:
             row->addWidget(more, 0, Qt::AlignVCenter);
         }
         auto* close = iconButton("close", tr("Remove %1").arg(chip.name), this);
-        close->setIconSize(QSize(16, 16));
+        setIconPixels(close, 16);
         connect(close, &QToolButton::clicked, this, [strip, id = chip.id] { strip->remove(id); });
         row->addWidget(close, 0, Qt::AlignVCenter);
         setAccessibleName(chip.name + ", " + noteFor(chip));

@@ -105,7 +105,9 @@ void ChatListModel::showTrash(QList<ChatEntry> chats) {
 
 void ChatListModel::showHits(const QList<SearchHit>& hits) {
     std::vector<Row> rows;
-    rows.push_back({Heading, hits.isEmpty() ? tr("Nothing found") : tr("%n result(s)", nullptr, int(hits.size())), {}, {}});
+    rows.push_back({Heading, hits.isEmpty()     ? tr("Nothing found")
+                              : hits.size() == 1 ? tr("One result")
+                                                 : tr("%n results", nullptr, int(hits.size())), {}, {}});
     for (const SearchHit& hit : hits) rows.push_back({Hit, {}, {}, hit});
     m_editable = false;
     replace(std::move(rows));
@@ -130,7 +132,7 @@ void ChatDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
     painter->setRenderHint(QPainter::Antialiasing);
     const QRect row = option.rect;
     const bool mirrored = option.direction == Qt::RightToLeft;
-    const auto leading = Qt::AlignVCenter | (mirrored ? Qt::AlignRight : Qt::AlignLeft);
+    const auto leading = Qt::AlignVCenter | Qt::AlignLeading;
     if (kind == ChatListModel::Heading) {
         QFont font = captionFont();
         font.setWeight(QFont::Medium);

@@ -137,10 +137,20 @@ public:
                          : checking()         ? tr("An attachment is still being looked at")
                                               : tr("Send the message (Enter)"));
         price->setText(tokens > 0 ? tr("about %1 tokens").arg(QLocale().toString(tokens)) : QString());
-        price->setVisible(tokens > 0);
+        fitRow();
         editBar->setVisible(q->m_editing != 0);
         queueBar->setVisible(queued.has_value());
         fit();
+    }
+
+    // A narrow composer keeps the controls whole: first Attach loses its word, then the price goes.
+    void fitRow() {
+        const int room = q->width() - 22;
+        const auto wide = [](const QWidget* part) { return part->sizeHint().width() + 8; };
+        attach->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+        int needed = wide(strength) + wide(send) + (tokens > 0 ? wide(price) : 0);
+        if (needed + wide(attach) > room) attach->setToolButtonStyle(Qt::ToolButtonIconOnly);
+        price->setVisible(tokens > 0 && needed + wide(attach) <= room);
     }
 
     void fit() {
@@ -235,7 +245,7 @@ Composer::Composer(QWidget* parent) : QWidget(parent), d(new Private(this)) {
         auto* row = new QHBoxLayout(widget);
         row->setContentsMargins(0, 0, 0, 0);
         auto* close = iconButton("close", closeName, widget);
-        close->setIconSize(QSize(16, 16));
+        setIconPixels(close, 16);
         return std::tuple(widget, row, close);
     };
     auto [editBar, editRow, endEditing] = bar(tr("Stop editing"));
@@ -272,6 +282,7 @@ Composer::Composer(QWidget* parent) : QWidget(parent), d(new Private(this)) {
     column->addWidget(d->full);
 
     auto* row = new QHBoxLayout;
+    row->setContentsMargins(-5, 0, 0, 0); // the icon, not its button, stands under the text
     row->setSpacing(8);
     d->attach = textButton(tr("Attach"), this, "attach");
     d->attach->setToolTip(tr("Attach a picture (Ctrl+O)"));
@@ -287,7 +298,7 @@ Composer::Composer(QWidget* parent) : QWidget(parent), d(new Private(this)) {
     row->addWidget(d->price);
     d->send = new QPushButton(this);
     d->send->setProperty("kind", "primary");
-    d->send->setIconSize(QSize(16, 16));
+    setIconPixels(d->send, 16);
     row->addWidget(d->send);
     column->addLayout(row);
 
@@ -514,8 +525,13 @@ void Composer::setMaxHeight(int pixels) {
 
 void Composer::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) d->fit();
+    if (d->send && (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange)) {
+        d->fit();
+        d->fitRow();
+    }
 }
+
+void Composer::resizeEvent(QResizeEvent*) { d->fitRow(); }
 
 void Composer::paintEvent(QPaintEvent*) {
     const Colours& c = colours();

@@ -15,7 +15,7 @@ namespace ui {
 QToolButton* iconButton(const char* iconName, const QString& name, QWidget* parent) {
     auto* button = new QToolButton(parent);
     button->setIcon(icon(iconName));
-    button->setIconSize(QSize(20, 20));
+    setIconPixels(button, 20);
     button->setToolTip(name);
     button->setAccessibleName(name);
     button->setFocusPolicy(Qt::TabFocus);
@@ -29,7 +29,7 @@ QToolButton* textButton(const QString& text, QWidget* parent, const char* iconNa
     button->setFocusPolicy(Qt::TabFocus);
     if (iconName) {
         button->setIcon(icon(iconName, &Colours::muted));
-        button->setIconSize(QSize(18, 18));
+        setIconPixels(button, 18);
         button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     }
     return button;

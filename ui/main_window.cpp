@@ -377,6 +377,7 @@ void MainWindow::Private::enableActions() {
     for (ActionId id : {TryAgain, ContinueAnswer, EditLast, PreviousVersion, NextVersion})
         actions->setEnabled(id, onChat && !answering);
     for (ActionId id : {AttachFile, FindInChat, FindNext, FindPrevious}) actions->setEnabled(id, onChat);
+    actions->setEnabled(Performance, onChat);
     actions->setEnabled(LoadModel, !loaded);
     actions->setEnabled(UnloadModel, loaded && !answering);
 }
@@ -424,6 +425,8 @@ void MainWindow::showPage(Page page) {
                                                     : d->chat;
     d->pages->setCurrentWidget(widget);
     d->title->setStrengthShown(page == Page::Chat);
+    d->title->setPanelPossible(page == Page::Chat);
+    d->sides->setPanelPossible(page == Page::Chat);
     d->enableActions();
 }
 

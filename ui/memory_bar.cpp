@@ -39,10 +39,12 @@ std::vector<MemoryPart> memoryParts(const engine::MemoryByPart& parts, qint64 ot
     return out;
 }
 
-QString gibibytes(qint64 bytes) {
+QString gibibytes(qint64 bytes, bool unit) {
     const double value = double(bytes) / (1024.0 * 1024 * 1024);
-    if (value >= 0.095 || bytes == 0)
-        return QCoreApplication::translate("ui::MemoryBar", "%1 GiB").arg(QLocale().toString(value, 'f', 1));
+    if (value >= 0.095 || bytes == 0 || !unit) {
+        const QString number = QLocale().toString(value, 'f', 1);
+        return unit ? QCoreApplication::translate("ui::MemoryBar", "%1 GiB").arg(number) : number;
+    }
     return QCoreApplication::translate("ui::MemoryBar", "%1 MiB")
         .arg(QLocale().toString(double(bytes) / (1024.0 * 1024), 'f', bytes < 10 * 1024 * 1024 ? 1 : 0));
 }
@@ -66,8 +68,8 @@ void paintPart(QPainter& painter, const QRectF& rect, const MemoryPart& part) {
         painter.fillRect(rect, c.raised);
         painter.setPen(Qt::NoPen);
         painter.setBrush(colour);
-        for (double y = rect.top() + 2.5; y < rect.bottom() + 2; y += 5)
-            for (double x = rect.left() + 2.5; x < rect.right() + 2; x += 5) painter.drawEllipse(QPointF(x, y), 1.7, 1.7);
+        for (double y = rect.top() + 2.75; y < rect.bottom() + 2; y += 5.5)
+            for (double x = rect.left() + 2.75; x < rect.right() + 2; x += 5.5) painter.drawEllipse(QPointF(x, y), 1.8, 1.8);
         break;
     case PartPattern::Horizontal:
         painter.fillRect(rect, c.raised);
@@ -150,11 +152,14 @@ bool MemoryBar::event(QEvent* event) {
 }
 
 LegendRow::LegendRow(QWidget* parent) : QWidget(parent) {
-    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
 }
 
 void LegendRow::setRow(const MemoryPart& part, const QString& value) {
     m_square = true;
+    if (part.name != m_part.name || value.size() != m_value.size()) updateGeometry();
     m_part = part;
     m_value = value;
     setToolTip(part.technical);
@@ -164,6 +169,7 @@ void LegendRow::setRow(const MemoryPart& part, const QString& value) {
 
 void LegendRow::setText(const QString& name, const QString& value, const QString& explanation) {
     m_square = false;
+    if (name != m_part.name || value.size() != m_value.size()) updateGeometry();
     m_part.name = name;
     m_value = value;
     setToolTip(explanation);
@@ -176,16 +182,37 @@ void LegendRow::setTone(QColor Colours::*tone) {
     update();
 }
 
-QSize LegendRow::sizeHint() const { return QSize(200, std::max(22, QFontMetrics(font()).height() + 4)); }
+void LegendRow::setCompact(bool compact) {
+    m_compact = compact;
+    setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+}
+
+bool LegendRow::oneLine(int width) const {
+    return QFontMetrics(font()).horizontalAdvance(m_part.name) + QFontMetrics(numberFont()).horizontalAdvance(m_value) +
+               inset() + 8 <=
+           width;
+}
+
+QSize LegendRow::sizeHint() const {
+    const QFontMetrics metrics(font());
+    const int height = std::max(22, metrics.height() + 4);
+    if (!m_compact) return QSize(200, height);
+    return QSize(inset() + metrics.horizontalAdvance(m_part.name + ' ' + m_value) + 2, height);
+}
+
+int LegendRow::heightForWidth(int width) const {
+    return m_compact || oneLine(width) ? sizeHint().height() : 2 * QFontMetrics(font()).height() + 6;
+}
 
 void LegendRow::paintEvent(QPaintEvent*) {
     const Colours& c = colours();
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
     const bool mirrored = isRightToLeft();
-    int inset = 0;
+    const bool single = m_compact || oneLine(width());
+    const int nameHeight = single ? height() : QFontMetrics(font()).height() + 3;
     if (m_square) {
-        const QRectF box(mirrored ? width() - 11 : 0, std::round((height() - 11) / 2.0), 11, 11);
+        const QRectF box(mirrored ? width() - 11 : 0, std::round((nameHeight - 11) / 2.0), 11, 11);
         QPainterPath shape;
         shape.addRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
         painter.save();
@@ -194,18 +221,23 @@ void LegendRow::paintEvent(QPaintEvent*) {
         painter.restore();
         painter.setPen(c.*m_part.colour);
         painter.drawPath(shape);
-        inset = 18;
     }
-    const QFont strong = numberFont();
-    const int valueWidth = QFontMetrics(strong).horizontalAdvance(m_value);
+    // Leading and trailing follow the direction of the widget by themselves.
+    const QRect text = rect().adjusted(mirrored ? 0 : inset(), 0, mirrored ? -inset() : 0, 0);
+    if (m_compact) {
+        painter.setPen(c.muted);
+        painter.drawText(text, Qt::AlignVCenter | Qt::AlignLeading, m_part.name + ' ' + m_value);
+        return;
+    }
     painter.setPen(c.text);
-    const int nameWidth = std::max(0, width() - inset - valueWidth - 8);
-    const QRect name(mirrored ? valueWidth + 8 : inset, 0, nameWidth, height());
+    QRect name = text;
+    name.setHeight(nameHeight);
     painter.drawText(name, Qt::AlignVCenter | Qt::AlignLeading,
-                     QFontMetrics(font()).elidedText(m_part.name, Qt::ElideRight, nameWidth));
-    painter.setFont(strong);
+                     QFontMetrics(font()).elidedText(m_part.name, Qt::ElideRight, text.width()));
+    painter.setFont(numberFont());
     painter.setPen(c.*m_tone);
-    painter.drawText(rect(), Qt::AlignVCenter | (mirrored ? Qt::AlignLeft : Qt::AlignRight), m_value);
+    painter.drawText(single ? rect() : rect().adjusted(0, nameHeight, 0, 0), Qt::AlignVCenter | Qt::AlignTrailing,
+                     m_value);
 }
 
 } // namespace ui

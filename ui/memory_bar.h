@@ -25,8 +25,8 @@ struct MemoryPart {
 // In the order of the bar; parts of no bytes are left out, free memory is last.
 std::vector<MemoryPart> memoryParts(const engine::MemoryByPart& parts, qint64 otherBytes, qint64 freeBytes);
 void paintPart(QPainter& painter, const QRectF& rect, const MemoryPart& part);
-// "15.6 GiB"
-QString gibibytes(qint64 bytes);
+// "15.6 GiB"; without the unit where another number with it follows.
+QString gibibytes(qint64 bytes, bool unit = true);
 
 class MemoryBar : public QWidget {
     Q_OBJECT
@@ -54,16 +54,25 @@ public:
     void setTone(QColor Colours::*tone);
     // Without a square.
     void setText(const QString& name, const QString& value, const QString& explanation = {});
+    // Only as wide as its words, for rows of several.
+    void setCompact(bool compact);
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override { return QSize(80, sizeHint().height()); }
+    // Where both do not fit beside each other the number stands below the name.
+    bool hasHeightForWidth() const override { return true; }
+    int heightForWidth(int width) const override;
 
 protected:
     void paintEvent(QPaintEvent* event) override;
 
 private:
+    int inset() const { return m_square ? 18 : 0; }
+    bool oneLine(int width) const;
+
     MemoryPart m_part;
     QString m_value;
     bool m_square = false;
+    bool m_compact = false;
     QColor Colours::*m_tone = &Colours::text;
 };
 

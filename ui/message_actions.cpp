@@ -22,7 +22,7 @@ MessageActions::MessageActions(QWidget* parent) : QWidget(parent) {
     m_tryAgain = iconButton("retry", tr("Try again"), this);
     m_continue = iconButton("continue", tr("Continue"), this);
     for (QToolButton* button : {m_previous, m_next, m_copy, m_edit, m_tryAgain, m_continue}) {
-        button->setIconSize(QSize(18, 18));
+        setIconPixels(button, 18);
         button->setProperty("kind", "text");
     }
     row->addWidget(m_previous);

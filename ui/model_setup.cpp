@@ -205,7 +205,8 @@ void ModelSetup::setFound(const QList<FoundFile>& files) {
         if (!file.slot) item->setFlags(Qt::NoItemFlags);
     }
     d->foundTitle->setText(files.isEmpty() ? tr("No model files were found. Choose them yourself.")
-                                           : tr("%n file(s) found", nullptr, int(files.size())));
+                                           : files.size() == 1 ? tr("One file was found")
+                                              : tr("%n files were found", nullptr, int(files.size())));
     const int rowHeight = d->found->sizeHintForRow(0) > 0 ? d->found->sizeHintForRow(0) : ems(1.6);
     d->found->setFixedHeight(std::min(rowHeight * int(files.size()) + 6, ems(14)));
     d->found->setVisible(!files.isEmpty());

@@ -9,6 +9,8 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace ui {
 
 namespace {
@@ -48,7 +50,7 @@ ModelSlotCard::ModelSlotCard(ModelSlot slot, QWidget* parent) : QWidget(parent),
     auto* line = new QHBoxLayout;
     line->setSpacing(6);
     m_mark = new QLabel(this);
-    m_mark->setFixedSize(18, 18);
+    m_mark->setAlignment(Qt::AlignVCenter);
     line->addWidget(m_mark, 0, Qt::AlignTop);
     m_sentence = label({}, this);
     m_sentence->setWordWrap(true);
@@ -94,6 +96,7 @@ void ModelSlotCard::showState() {
                          : m_state.mark == Mark::Bad     ? icon("error", &Colours::bad).pixmap(18, 18)
                                                          : QPixmap();
     m_mark->setPixmap(mark);
+    m_mark->setFixedHeight(std::max(18, m_sentence->fontMetrics().lineSpacing()));
     m_mark->setVisible(!mark.isNull());
     m_mark->setAccessibleName(m_state.mark == Mark::Good ? tr("In order") : tr("Note"));
     m_detail->setText(m_state.detail);

@@ -13,6 +13,8 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace ui {
 
 NoticeCard::NoticeCard(QWidget* parent) : QFrame(parent) {
@@ -35,8 +37,8 @@ void NoticeCard::rebuild() {
     }
 
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(14, 10, 10, 10);
-    column->setSpacing(8);
+    column->setContentsMargins(14, 7, 8, 8);
+    column->setSpacing(6);
     auto* row = new QHBoxLayout;
     row->setSpacing(10);
     auto* mark = new QLabel(this);
@@ -45,12 +47,15 @@ void NoticeCard::rebuild() {
                                                                      : std::pair("info", &Colours::accent);
     mark->setPixmap(icon(name, tint).pixmap(20, 20));
     mark->setAccessibleName(m_notice.kind == NoticeKind::Info ? tr("Note") : tr("Problem"));
+    // The first line of the text, the mark and the close button stand on one line.
+    mark->setFixedHeight(28);
     row->addWidget(mark, 0, Qt::AlignTop);
     auto* text = new QLabel(m_notice.text, this);
     text->setWordWrap(true);
     text->setTextFormat(Qt::PlainText);
     text->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    row->addWidget(text, 1);
+    text->setContentsMargins(0, std::max(0, (28 - text->fontMetrics().lineSpacing()) / 2), 0, 4);
+    row->addWidget(text, 1, Qt::AlignTop);
     if (m_notice.closable) {
         auto* close = iconButton("close", tr("Close"), this);
         connect(close, &QToolButton::clicked, this, &NoticeCard::closed);

@@ -84,10 +84,11 @@ public:
     static QString number(qint64 value) { return QLocale().toString(value); }
 
     QLabel* heading(const QString& text) {
-        column->addSpacing(10);
+        column->addSpacing(16);
         QLabel* made = label(text, content);
         setFontRole(made, FontRole::Strong);
         column->addWidget(made);
+        column->addSpacing(4);
         return made;
     }
     LegendRow* row() {
@@ -185,7 +186,7 @@ PerformancePanel::PerformancePanel(QWidget* parent) : QWidget(parent), d(new Pri
 
     d->column = new QVBoxLayout(d->content);
     d->column->setContentsMargins(16, 14, 16, 12);
-    d->column->setSpacing(4);
+    d->column->setSpacing(0);
     d->stateLine = label({}, d->content);
     d->stateLine->setWordWrap(true);
     setFontRole(d->stateLine, FontRole::Strong);
@@ -193,11 +194,13 @@ PerformancePanel::PerformancePanel(QWidget* parent) : QWidget(parent), d(new Pri
     d->place = label({}, d->content, "muted");
     d->place->setWordWrap(true);
     setFontRole(d->place, FontRole::Caption);
+    d->column->addSpacing(4);
     d->column->addWidget(d->place);
 
     d->memoryTitle = d->heading(tr("Memory"));
     d->bar = new MemoryBar(d->content);
     d->column->addWidget(d->bar);
+    d->column->addSpacing(4);
     d->memoryNone = label(Private::none(), d->content, "muted");
     d->column->addWidget(d->memoryNone);
     d->legend = new QVBoxLayout;
@@ -220,6 +223,7 @@ PerformancePanel::PerformancePanel(QWidget* parent) : QWidget(parent), d(new Pri
     d->meter = new ContextMeter(d->content);
     d->meter->setAccessibleName(tr("How full the conversation is"));
     d->column->addWidget(d->meter);
+    d->column->addSpacing(2);
     d->context = d->row();
 
     d->lastTitle = d->heading(tr("Last answer"));

@@ -49,7 +49,7 @@ public:
     QLabel *sentence, *place, *lengthText;
     MemoryBar* bar;
     FlowLayout* legend;
-    std::vector<QLabel*> legendLabels;
+    std::vector<LegendRow*> legendRows;
     QSlider* slider;
     QCheckBox *draft, *vision;
     QWidget* offers;
@@ -58,8 +58,9 @@ public:
     bool filling = false;
 
     static QString pages(qint64 tokens) {
-        const int pages = std::max(1, int(std::lround(double(tokens) / kTokensPerPage)));
-        return tr("about %n page(s)", nullptr, pages);
+        int pages = std::max(1, int(std::lround(double(tokens) / kTokensPerPage)));
+        if (pages > 20) pages = (pages + 5) / 10 * 10; // an estimate does not know single pages
+        return pages == 1 ? tr("about one page") : tr("about %n pages", nullptr, pages);
     }
 
     void change() {
@@ -193,23 +194,22 @@ void PlanCard::setPlan(const PlanState& state) {
     const qint64 used = plan.memory.total() + others;
     if (plan.fits)
         d->sentence->setText(tr("Fits: %1 of %2. Conversation up to %3.")
-                                 .arg(gibibytes(used), gibibytes(plan.totalBytes), Private::pages(plan.contextTokens)));
+                                 .arg(gibibytes(used, false), gibibytes(plan.totalBytes), Private::pages(plan.contextTokens)));
     else
         d->sentence->setText(tr("Does not fit: %1 more is needed, other programs hold %2.")
                                  .arg(gibibytes(std::max<qint64>(0, plan.memory.total() - plan.freeBytes)), gibibytes(others)));
     setTone(d->sentence, plan.fits ? nullptr : "bad");
     const auto parts = memoryParts(plan.memory, others, plan.totalBytes - used);
     d->bar->setParts(parts, plan.totalBytes, 0);
-    while (d->legendLabels.size() < parts.size()) {
-        d->legendLabels.push_back(label({}, this, "muted"));
-        setFontRole(d->legendLabels.back(), FontRole::Caption);
-        d->legend->addWidget(d->legendLabels.back());
+    while (d->legendRows.size() < parts.size()) {
+        d->legendRows.push_back(new LegendRow(this));
+        d->legendRows.back()->setCompact(true);
+        setFontRole(d->legendRows.back(), FontRole::Caption);
+        d->legend->addWidget(d->legendRows.back());
     }
-    for (size_t i = 0; i < d->legendLabels.size(); ++i) {
-        d->legendLabels[i]->setVisible(i < parts.size());
-        if (i >= parts.size()) continue;
-        d->legendLabels[i]->setText(QString("%1 %2").arg(parts[i].name, gibibytes(parts[i].bytes)));
-        d->legendLabels[i]->setToolTip(parts[i].technical);
+    for (size_t i = 0; i < d->legendRows.size(); ++i) {
+        d->legendRows[i]->setVisible(i < parts.size());
+        if (i < parts.size()) d->legendRows[i]->setRow(parts[i], gibibytes(parts[i].bytes));
     }
     d->place->setText(state.place);
     d->place->setVisible(!state.place.isEmpty());

@@ -41,6 +41,7 @@ SidePanels::SidePanels(QWidget* sidebar, QWidget* middle, QWidget* panel, QWidge
 bool SidePanels::sidebarShown() const { return narrow() ? m_overlay == m_sidebar : m_sidebarWanted; }
 
 bool SidePanels::panelShown() const {
+    if (!m_panelPossible) return false;
     return narrow() ? m_overlay == m_panel : m_panelWanted.value_or(width() >= kPanelFrom);
 }
 
@@ -54,6 +55,7 @@ void SidePanels::toggleSidebar() {
 }
 
 void SidePanels::togglePanel() {
+    if (!m_panelPossible) return;
     if (narrow())
         m_overlay = m_overlay == m_panel ? nullptr : m_panel;
     else
@@ -64,6 +66,14 @@ void SidePanels::togglePanel() {
 
 void SidePanels::showSidebar() {
     if (!sidebarShown()) toggleSidebar();
+}
+
+void SidePanels::setPanelPossible(bool possible) {
+    if (possible == m_panelPossible) return;
+    m_panelPossible = possible;
+    if (!possible && m_overlay == m_panel) m_overlay = nullptr;
+    arrange();
+    emit changed();
 }
 
 bool SidePanels::closeOverlays() {
@@ -104,7 +114,6 @@ void SidePanels::arrange() {
         const int panel = panelShown() ? m_panelWidth : 0;
         m_splitter->setSizes({side, std::max(320, width() - side - panel - 2), panel});
     }
-    m_wasNarrow = isNarrow;
 }
 
 void SidePanels::resizeEvent(QResizeEvent* event) {

@@ -27,6 +27,7 @@ public:
     void toggleSidebar();
     void togglePanel();
     void showSidebar();
+    void setPanelPossible(bool possible); // off where there is nothing to measure
     bool closeOverlays(); // true if one was open
 
     QByteArray saveState() const;
@@ -50,7 +51,7 @@ private:
     bool m_sidebarWanted = true;
     std::optional<bool> m_panelWanted; // empty: as wide windows have it
     QWidget* m_overlay = nullptr;      // the side that lies over the middle now
-    bool m_wasNarrow = false;
+    bool m_panelPossible = true;
     int m_sidebarWidth = 264;
     int m_panelWidth = 304;
 };

@@ -112,8 +112,10 @@ public:
         dialog->setAttribute(Qt::WA_DeleteOnClose);
         dialog->setWindowTitle(tr("Delete for Good"));
         auto* column = new QVBoxLayout(dialog);
-        auto* text = label(tr("%n chat(s) will be deleted for good. This cannot be undone.", nullptr,
-                              int(chatIds.size())),
+        auto* text = label(chatIds.size() == 1
+                               ? tr("This chat will be deleted for good. That cannot be undone.")
+                               : tr("%n chats will be deleted for good. That cannot be undone.", nullptr,
+                                    int(chatIds.size())),
                            dialog);
         text->setWordWrap(true);
         column->addWidget(text);
@@ -138,7 +140,7 @@ Sidebar::Sidebar(QWidget* parent) : QWidget(parent), d(new Private(this)) {
     d->newChat = new QPushButton(ui::icon("plus"), tr("New Chat"), this);
     d->newChat->setProperty("kind", "left");
     d->newChat->setToolTip(tr("Begin a new chat (Ctrl+N)"));
-    d->newChat->setIconSize(QSize(18, 18));
+    setIconPixels(d->newChat, 18);
     column->addWidget(d->newChat);
     d->search = new QLineEdit(this);
     d->search->setPlaceholderText(tr("Search all chats"));
@@ -160,7 +162,7 @@ Sidebar::Sidebar(QWidget* parent) : QWidget(parent), d(new Private(this)) {
     d->list->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     d->list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     d->list->setContextMenuPolicy(Qt::CustomContextMenu);
-    d->list->setUniformItemSizes(false);
+    d->list->setSelectionMode(QAbstractItemView::NoSelection); // the open chat is marked by the delegate
     d->list->viewport()->setAutoFillBackground(false);
     d->list->verticalScrollBar()->setAccessibleName(tr("Scroll the chats"));
     column->addWidget(d->list, 1);

@@ -66,6 +66,7 @@ void SpeedGraph::paintEvent(QPaintEvent*) {
     const Colours& c = colours();
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
+    painter.setLayoutDirection(Qt::LeftToRight); // time runs to the right everywhere
     painter.setFont(captionFont());
     const QFontMetricsF metrics(captionFont());
     const double top = metrics.height() + 6, bottom = height() - 1.5;
@@ -77,7 +78,8 @@ void SpeedGraph::paintEvent(QPaintEvent*) {
     }
     if (mostWriting == 0 && mostReading == 0) {
         painter.setPen(c.muted);
-        painter.drawText(QRectF(0, 0, width(), height()), Qt::AlignCenter, tr("Nothing was written in the last minute"));
+        painter.drawText(QRectF(0, 0, width(), height()), Qt::AlignCenter | Qt::TextWordWrap,
+                         tr("Nothing was written in the last minute"));
         return;
     }
     // Reading is much faster than writing, so each line has its own scale; its maximum stands above.

@@ -1,5 +1,6 @@
 #include "ui/theme.h"
 
+#include <QAbstractButton>
 #include <QApplication>
 #include <QFile>
 #include <QFontDatabase>
@@ -30,6 +31,7 @@ namespace ui {
 namespace {
 
 constexpr const char* kFontRoleProperty = "fontRole";
+constexpr const char* kIconProperty = "iconPixels";
 
 struct State {
     ThemeChoice choice = ThemeChoice::System;
@@ -269,6 +271,10 @@ void applyTheme(ThemeChoice choice) {
         initResources();
         s.systemPalette = QApplication::palette();
         s.systemFont = QApplication::font();
+        // Without a desktop's theme Qt falls back to nine points, which nobody chose and few read well.
+        if (s.systemFont.pointSizeF() > 0 && s.systemFont.pointSizeF() < 10)
+            s.systemFont.setPointSizeF(10.5);
+        QApplication::setFont(s.systemFont);
         QApplication::setStyle(QStyleFactory::create("Fusion"));
     }
     s.choice = choice;
@@ -297,6 +303,8 @@ void applyTextZoom(int percent) {
     for (QWidget* widget : widgets) {
         const QVariant role = widget->property(kFontRoleProperty);
         if (role.isValid()) widget->setFont(fontFor(FontRole(role.toInt())));
+        if (widget->property(kIconProperty).isValid())
+            setIconPixels(static_cast<QAbstractButton*>(widget), widget->property(kIconProperty).toInt());
     }
 }
 
@@ -342,6 +350,12 @@ int ems(double em) { return int(std::lround(QFontInfo(QApplication::font()).pixe
 void setFontRole(QWidget* widget, FontRole role) {
     widget->setProperty(kFontRoleProperty, int(role));
     widget->setFont(fontFor(role));
+}
+
+void setIconPixels(QAbstractButton* button, int pixels) {
+    button->setProperty(kIconProperty, pixels);
+    const int size = int(std::lround(pixels * std::clamp(state().zoom, 100, 200) / 100.0));
+    button->setIconSize(QSize(size, size));
 }
 
 QIcon icon(const char* name, QColor Colours::*tint) { return QIcon(new TintedIcon(name, tint)); }

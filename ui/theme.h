@@ -8,6 +8,7 @@
 #include <QIcon>
 #include <QPalette>
 
+class QAbstractButton;
 class QWidget;
 
 namespace ui {
@@ -65,6 +66,9 @@ int ems(double em);
 // The role of a widget's font; kept when the text zoom changes.
 enum class FontRole { Body, Caption, Title, Strong, Code, Number, Large };
 void setFontRole(QWidget* widget, FontRole role);
+
+// Icons of buttons grow with the text; `pixels` is the size at 100 %.
+void setIconPixels(QAbstractButton* button, int pixels);
 
 // `name` is a file in resources/icons without ".svg". The colour is looked up while painting, so that the
 // icon follows the theme; disabled it is muted.

@@ -23,6 +23,7 @@ public:
         setVisible(!text.isEmpty());
         m_text = text;
         m_kind = kind;
+        m_why = why;
         setToolTip(why);
         setAccessibleName(tr("Memory: %1").arg(text));
         updateGeometry();
@@ -41,7 +42,9 @@ protected:
         painter.setPen(Qt::NoPen);
         const bool mirrored = isRightToLeft();
         const QPointF at(mirrored ? width() - 5 : 5, height() / 2.0);
-        if (m_kind == NoticeKind::Info) {
+        if (m_why.isEmpty()) {
+            // Nothing is loaded, so there is nothing to say by a dot.
+        } else if (m_kind == NoticeKind::Info) {
             painter.setBrush(c.good);
             painter.drawEllipse(at, 3.5, 3.5);
         } else {
@@ -56,6 +59,7 @@ protected:
 
 private:
     QString m_text;
+    QString m_why;
     NoticeKind m_kind = NoticeKind::Info;
 };
 
@@ -99,6 +103,8 @@ void TitleBar::setStrengthShown(bool shown) {
 }
 
 void TitleBar::setMemory(const QString& text, NoticeKind kind, const QString& why) { m_memory->set(text, kind, why); }
+
+void TitleBar::setPanelPossible(bool possible) { m_panel->setVisible(possible); }
 
 void TitleBar::setSidesShown(bool sidebar, bool panel) {
     m_sidebar->setIcon(icon("sidebar", sidebar ? &Colours::accent : &Colours::muted));

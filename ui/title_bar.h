@@ -23,6 +23,7 @@ public:
     void setStrength(engine::ThinkingStrength strength);
     void setStrengthShown(bool shown);
     void setMemory(const QString& text, NoticeKind kind, const QString& why);
+    void setPanelPossible(bool possible);
     void setSidesShown(bool sidebar, bool panel);
     QWidget* firstControl() const;
 

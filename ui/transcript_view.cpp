@@ -662,6 +662,7 @@ void TranscriptView::paintEvent(QPaintEvent* event) {
     const Colours& c = colours();
     QPainter painter(viewport());
     painter.fillRect(event->rect(), c.window);
+    painter.setLayoutDirection(Qt::LeftToRight); // each block knows its own direction
     if (d->rows() == 0) return;
     const double port = viewport()->height();
     for (int row = d->rowAt(d->scroll()); row < d->rows(); ++row) {
