@@ -355,9 +355,9 @@ struct Iq4Nl : Q40 {
 template<class Format>
 struct RegisterDots {
     I w[16];
-    void fillUnit(const Format&, const ActivationUnit*) {}
+    void beginUnit(const Format&, const ActivationUnit*) {}
     template<int g>
-    void fillGroup(const Format& f) {
+    void beginGroup(const Format& f) {
         f.template unpack<g>(w);
     }
     // Sub-block `part` of group g.
@@ -374,7 +374,7 @@ struct RegisterDots {
 
 template<int g, class Format, class Dots>
 inline void groupStep(const Format& f, Dots& dots, const ActivationUnit* x, int columns, F* t) {
-    dots.template fillGroup<g>(f);
+    dots.template beginGroup<g>(f);
     if constexpr (!Format::superBlock) {
         const F d0 = f.scale(2 * g), d1 = f.scale(2 * g + 1);
         for (int c = 0; c < columns; ++c) {
@@ -439,7 +439,7 @@ inline void int8TileOf(const Int8Tile& tile) {
         Format f;
         f.begin(unit, tail);
         Dots dots;
-        dots.fillUnit(f, x);
+        dots.beginUnit(f, x);
         groupStep<0>(f, dots, x, columns, t);
         groupStep<1>(f, dots, x, columns, t);
         groupStep<2>(f, dots, x, columns, t);
@@ -469,7 +469,7 @@ inline void int8Tile(const Int8Tile& tile) {
     if (tile.columns == 1)
         int8TileOf<Format, RegisterDots<Format>, 1>(tile);
 #if defined(GLINT_MATRIX_TILES)
-    else if (tile.columns >= kFewestTileColumns)
+    else if (Format::subBlock == 32 && tile.columns >= kFewestTileColumns)
         int8TileInTiles<Format>(tile);
 #endif
     else

@@ -191,16 +191,16 @@ inline I dotSigned32(const I* w, const std::int8_t* x, const std::int32_t* minus
 template<int count, int maxWeight>
 inline I dot(I acc, const I* w, const std::int8_t* x) {
     constexpr int kFits = 32767 / (254 * maxWeight);
-    static_assert(kFits >= 1);
     constexpr int kRun = kFits < count ? kFits : count;
+    static_assert(kRun >= 1 && count % kRun == 0);
     const __m256i ones = _mm256_set1_epi16(1);
     for (int i = 0; i < count; i += kRun) {
-        __m256i sa{}, sb{};
-        for (int j = i; j < i + kRun && j < count; ++j) {
-            const __m256i v = bcastLoad8(x + 4 * j);
-            const __m256i pa = _mm256_maddubs_epi16(w[j].a, v), pb = _mm256_maddubs_epi16(w[j].b, v);
-            sa = j == i ? pa : _mm256_add_epi16(sa, pa);
-            sb = j == i ? pb : _mm256_add_epi16(sb, pb);
+        __m256i v = bcastLoad8(x + 4 * i);
+        __m256i sa = _mm256_maddubs_epi16(w[i].a, v), sb = _mm256_maddubs_epi16(w[i].b, v);
+        for (int j = i + 1; j < i + kRun; ++j) {
+            v = bcastLoad8(x + 4 * j);
+            sa = _mm256_add_epi16(sa, _mm256_maddubs_epi16(w[j].a, v));
+            sb = _mm256_add_epi16(sb, _mm256_maddubs_epi16(w[j].b, v));
         }
         acc.a = _mm256_add_epi32(acc.a, _mm256_madd_epi16(sa, ones));
         acc.b = _mm256_add_epi32(acc.b, _mm256_madd_epi16(sb, ones));

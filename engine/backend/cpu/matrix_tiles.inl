@@ -3,7 +3,8 @@
 // four weights per lane is the layout that AMX wants of its second factor), so the sums are the same
 // integers, and everything after them is the same code.
 
-constexpr int kFewestTileColumns = 8; // fewer are faster in registers (measured)
+// Fewer columns, and sub-blocks of 16, are faster in registers (measured).
+constexpr int kFewestTileColumns = 8;
 
 struct alignas(64) TileConfig {
     std::uint8_t palette = 1, startRow = 0;
@@ -21,15 +22,16 @@ struct TileDots {
     static void configure(int columns) {
         TileConfig config;
         for (int tile = 0; tile < 6; ++tile) {
-            const bool weights = tile >= 4, activations = tile == 2 || tile == 3;
-            config.rows[tile] = static_cast<std::uint8_t>(weights ? dwords : columns);
-            config.rowBytes[tile] = activations ? Format::subBlock : 64;
+            const bool isWeights = tile >= 4, isActivations = tile == 2 || tile == 3;
+            config.rows[tile] = static_cast<std::uint8_t>(isWeights ? dwords : columns);
+            config.rowBytes[tile] = isActivations ? Format::subBlock : 64;
         }
         _tile_loadconfig(&config);
     }
 
-    // All groups of a unit at once: what is stored here comes back from the cache, and needs time to get there.
-    void fillUnit(const Format& f, const ActivationUnit* x) {
+    // All groups of a unit at once: what is stored here comes back through the cache, and needs time to get
+    // there. (Computing the next unit's sums beside this unit's floats was tried and was slower.)
+    void beginUnit(const Format& f, const ActivationUnit* x) {
         alignas(64) std::uint8_t weights[64 * 64];
         unpackGroup<0>(f, weights);
         unpackGroup<1>(f, weights);
@@ -56,7 +58,7 @@ struct TileDots {
         for (int i = 0; i < 16; ++i) storeI(weights + 64 * (16 * g + i), w[i]);
     }
     template<int g>
-    void fillGroup(const Format&) {}
+    void beginGroup(const Format&) {}
     template<int g, int part>
     F sum(const ActivationUnit& x, int column) const {
         constexpr int j = g * parts + part;
