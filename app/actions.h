@@ -28,7 +28,6 @@ public:
 
 signals:
     void settingsWished();
-    void quitWished();
     void privacyWished();
 
 private:

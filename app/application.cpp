@@ -32,7 +32,8 @@ bool isModelFile(const QString& path) { return path.endsWith(QLatin1String(".ggu
 } // namespace
 
 Application::Application(const StartOptions& options)
-    : m_options(options), m_settings(options.dataFolder + QStringLiteral("/settings.ini")), m_saver(m_disk),
+    : m_options(options), m_settings(options.dataFolder + QStringLiteral("/settings.ini")),
+      m_lastChat(m_settings.openChat()), m_saver(m_disk),
       m_list(m_window.sidebar(), m_disk, m_saver), m_runner(m_engine, m_disk, m_saver),
       m_chat({m_window, m_settings, m_disk, m_saver, m_list, m_runner}),
       m_attachments(m_window, m_chat.model(), m_disk), m_telemetry(m_window, m_runner, m_chat),
@@ -72,7 +73,6 @@ void Application::connectWindow() {
         if (remedyId == QLatin1String(remedy::kSaveAgain)) m_saver.saveAgain();
     });
     connect(&m_actions, &Actions::settingsWished, this, &Application::showSettings);
-    connect(&m_actions, &Actions::quitWished, this, &Application::close);
     connect(&m_actions, &Actions::privacyWished, this, &Application::showPrivacy);
     m_closeTimer.setSingleShot(true);
     m_closeTimer.setInterval(kCloseMilliseconds);
@@ -126,7 +126,7 @@ void Application::openHistory() {
     const std::filesystem::path path = filePath(m_options.dataFolder + QStringLiteral("/history.db"));
     m_disk.ask(
         this, [path](Disk& disk) { return disk.openHistory(path); },
-        [this, wanted = m_settings.openChat()](Result<Disk::OpenedHistory> opened) {
+        [this](Result<Disk::OpenedHistory> opened) {
             m_historyOpen = opened.ok();
             if (!opened.ok()) {
                 m_window.showNotice(errorNotice(QStringLiteral("history"), opened.error(), Doing::OpeningHistory));
@@ -136,9 +136,9 @@ void Application::openHistory() {
             }
             if (!opened->setAside.empty()) m_window.showNotice(setAsideNotice(opened->setAside));
             m_list.setChats(std::move(opened->chats));
-            const ChatSummary* const last = m_list.find(wanted);
+            const ChatSummary* const last = m_list.find(m_lastChat);
             const bool untouched = m_chat.open().conversation.messages.empty() && m_chat.open().draft.empty();
-            if (last && last->deletedMs == 0 && untouched) m_chat.openChat(wanted);
+            if (last && last->deletedMs == 0 && untouched) m_chat.openChat(m_lastChat);
             emit historyOpened();
         });
 }

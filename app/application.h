@@ -69,6 +69,7 @@ private:
     StartOptions m_options;
     // In the order of construction. The disk thread ends last, when everything was handed to it.
     Settings m_settings;
+    qint64 m_lastChat; // open when the program ended
     DiskWorker m_disk;
     EngineWorker m_engine;
     ui::MainWindow m_window;

@@ -43,6 +43,7 @@ void ChatController::connectWindow() {
     connect(&sidebar, &ui::Sidebar::newChatWished, this, &ChatController::newChat);
     connect(&sidebar, &ui::Sidebar::chatChosen, this, [this](qint64 id) { openChat(id); });
     connect(&sidebar, &ui::Sidebar::hitChosen, this, &ChatController::openChat);
+    connect(&sidebar, &ui::Sidebar::pinWished, this, &ChatController::showPin); // after the list has it
     connect(&m_parts.list, &ChatList::renamed, this, &ChatController::rename);
     connect(&m_parts.list, &ChatList::trashed, this, [this](qint64 id) {
         m_parts.runner.stop(id);
@@ -59,10 +60,6 @@ void ChatController::connectWindow() {
     connect(&transcript, &ui::TranscriptView::versionWished, this, &ChatController::showVersion);
     connect(&transcript, &ui::TranscriptView::answerNowWished, this, &ChatController::answerNow);
     connect(&transcript, &ui::TranscriptView::stopWished, this, &ChatController::stop);
-    connect(&transcript, &ui::TranscriptView::starterChosen, this, [this](const QString& text) {
-        m_parts.window.composer().insertText(text);
-        m_parts.window.composer().focusText();
-    });
 
     connect(&m_parts.window, &ui::MainWindow::strengthChosen, this, &ChatController::setStrength);
     connect(&m_parts.window, &ui::MainWindow::draftLengthChosen, this, &ChatController::setDraftLength);
@@ -158,6 +155,7 @@ void ChatController::show(const ChatPtr& chat) {
     m_parts.window.setDraftLength(chat->conversation.draftLength);
     m_parts.window.hideNotice(QString::fromLatin1(kStrengthNotice));
     showPath();
+    showPin();
     emit opened();
 }
 
@@ -432,6 +430,13 @@ void ChatController::rename(qint64 chatId, const QString& title) {
 
 void ChatController::togglePin() {
     if (const ChatSummary* row = m_parts.list.find(openId())) m_parts.list.setPinned(openId(), !row->pinned);
+    showPin();
+}
+
+void ChatController::showPin() {
+    const ChatSummary* const row = m_parts.list.find(openId());
+    m_parts.window.actionSet().setChecked(ui::ActionId::Pin, row && row->pinned);
+    m_parts.window.actionSet().setEnabled(ui::ActionId::Pin, row != nullptr);
 }
 
 void ChatController::moveToTrash() { m_parts.list.moveToTrash(openId()); }

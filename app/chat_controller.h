@@ -75,6 +75,7 @@ private:
     void showPath();
     void showActivity();
     void showTitle();
+    void showPin();
     ui::MessageRow rowFor(const engine::Message& message) const;
     void sendNow(const ChatPtr& chat, const ui::Draft& draft, qint64 parentId);
     void fillComposer(const ui::Draft& draft, const std::optional<ui::Draft>& queued);

@@ -35,7 +35,7 @@ public:
             emit loadFailed(backend.error());
             return;
         }
-        auto last = Clock::time_point::min();
+        Clock::time_point last; // long ago
         std::string lastPhase;
         const auto progress = [&](const engine::LoadProgress& step) {
             const auto now = Clock::now();
@@ -87,7 +87,7 @@ public:
             return;
         }
         std::vector<TurnEvent> batch;
-        auto last = Clock::time_point::min();
+        Clock::time_point last; // long ago
         const auto flush = [&] {
             if (batch.empty()) return;
             emit answerEvents(request.id, batch);

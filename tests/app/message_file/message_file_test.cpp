@@ -8,7 +8,8 @@ using namespace engine;
 
 namespace {
 
-Result<std::vector<ChatMessage>> parse(std::string_view json, const std::filesystem::path& folder = ".") {
+Result<std::vector<ChatMessage>> parse(std::string_view json,
+                                       const std::filesystem::path& folder = ".") {
     return app::parseMessages(json, folder, AlphaRule::LayOverWhite);
 }
 
@@ -47,7 +48,8 @@ TEST(MessageFile, ReadsRolesTextsAndReasoning) {
 
 TEST(MessageFile, ReadsPicturesBesideTheFile) {
     const test::TempDir dir;
-    const std::filesystem::path picture = std::filesystem::path(GLINT_FIXTURES) / "images" / "plain.bmp";
+    const std::filesystem::path picture =
+        std::filesystem::path(GLINT_FIXTURES) / "images" / "plain.bmp";
     dir.write("a.bmp", test::readWholeFile(picture));
     const auto path = dir.write("m.json", R"([{"role": "user", "content": [
         {"type": "image", "path": "a.bmp"}, {"type": "text", "text": "What?"}]}])");
@@ -58,7 +60,8 @@ TEST(MessageFile, ReadsPicturesBesideTheFile) {
     EXPECT_EQ(std::get<ChatPicture>(message.parts[0]).image->width, 64);
     EXPECT_EQ(text(message, 1), "What?");
 
-    dir.write("m.json", R"([{"role": "user", "content": [{"type": "image", "path": "none.png"}]}])");
+    dir.write("m.json",
+              R"([{"role": "user", "content": [{"type": "image", "path": "none.png"}]}])");
     const auto missing = app::readMessageFile(path);
     ASSERT_FALSE(missing.ok());
     EXPECT_NE(missing.error().message.find("message 1: none.png"), std::string::npos);
@@ -74,8 +77,8 @@ TEST(MessageFile, ToolCallsKeepTheirOrderAndForm) {
     const std::vector<ToolCall>& calls = messages->at(0).calls;
     ASSERT_EQ(calls.size(), 2u);
     const std::vector<std::pair<std::string, std::string>> expected = {
-        {"p", " a "}, {"n", "3"}, {"f", "1.5"}, {"b", "true"}, {"z", "null"}, {"l", "[1, \"x\"]"},
-        {"o", "{\"k\": \"é\"}"}};
+        {"p", " a "},  {"n", "3"},          {"f", "1.5"},           {"b", "true"},
+        {"z", "null"}, {"l", "[1, \"x\"]"}, {"o", "{\"k\": \"é\"}"}};
     EXPECT_EQ(calls[0].parameters, expected);
     EXPECT_EQ(calls[1].parameters.at(0).second, "1");
     EXPECT_EQ(messages->at(1).toolName, "fs.read") << "looked up by the call's id";
@@ -84,7 +87,8 @@ TEST(MessageFile, ToolCallsKeepTheirOrderAndForm) {
 }
 
 TEST(MessageFile, OtherRolesAreLeftOut) { // case 14 of the fact page §3.2
-    const auto messages = parse(R"([{"role": "developer", "content": "x"}, {"role": "user", "content": "y"}])");
+    const auto messages =
+        parse(R"([{"role": "developer", "content": "x"}, {"role": "user", "content": "y"}])");
     ASSERT_TRUE(messages.ok());
     ASSERT_EQ(messages->size(), 1u);
     EXPECT_EQ(text(messages->at(0)), "y");
@@ -93,7 +97,8 @@ TEST(MessageFile, OtherRolesAreLeftOut) { // case 14 of the fact page §3.2
 TEST(MessageFile, BrokenFilesAreAnsweredInASentence) {
     EXPECT_NE(refused("").find("JSON"), std::string::npos);
     EXPECT_NE(refused("[{\"role\": \"user\", }]").find("byte"), std::string::npos);
-    EXPECT_NE(refused("[{\"role\": \"user\", \"content\": \"\xFF\"}]").find("JSON"), std::string::npos);
+    EXPECT_NE(refused("[{\"role\": \"user\", \"content\": \"\xFF\"}]").find("JSON"),
+              std::string::npos);
     EXPECT_NE(refused("{}").find("messages"), std::string::npos);
     refused("3");
     refused("{\"messages\": 3}");
@@ -109,8 +114,8 @@ TEST(MessageFile, BrokenFilesAreAnsweredInASentence) {
     refused(R"([{"role": "assistant", "tool_calls": [{"function": {}}]}])");
     refused(R"([{"role": "assistant", "tool_calls": [{"name": "f", "arguments": "no object"}]}])");
     const std::string deep = std::string(5000, '[') + std::string(5000, ']');
-    EXPECT_NE(refused(R"([{"role": "assistant", "tool_calls": [{"name": "f", "arguments": {"a": )" + deep +
-                      "}}]}]")
+    EXPECT_NE(refused(R"([{"role": "assistant", "tool_calls": [{"name": "f", "arguments": {"a": )" +
+                      deep + "}}]}]")
                   .find("deep"),
               std::string::npos);
     EXPECT_FALSE(app::readMessageFile("no such file.json").ok());
