@@ -1,6 +1,7 @@
 #include "app/cli/picture_rows.h"
 
-#include "app/cli/options.h"
+#include "app/cli/model_run.h"
+#include "engine/model/image_patches.h"
 
 #include <algorithm>
 
@@ -8,42 +9,30 @@ namespace app {
 
 using engine::Result;
 
-Result<std::unique_ptr<PictureRows>> PictureRows::open(engine::Backend& backend,
-                                                       const std::filesystem::path& projector,
-                                                       const std::vector<std::filesystem::path>& pictures,
-                                                       float textEps, bool dropAlpha) {
-    auto file = engine::GgufFile::open(projector);
-    if (!file) return file.error();
-    auto spec = engine::VisionSpec::read(*file);
+Result<std::vector<PictureRows>>
+encodePictures(engine::Backend& backend, const std::filesystem::path& projector,
+               std::span<const std::shared_ptr<const engine::RgbImage>> pictures, float textEps) {
+    const auto header = engine::GgufFile::openHeader(projector);
+    if (!header) return header.error();
+    const auto spec = engine::VisionSpec::read(*header);
     if (!spec) return spec.error();
-    std::unique_ptr<PictureRows> rows(new PictureRows(backend));
     std::int64_t largest = 1;
-    for (const std::filesystem::path& path : pictures) {
-        auto image = engine::readImage(path, dropAlpha ? engine::AlphaRule::Drop
-                                                       : engine::AlphaRule::LayOverWhite);
-        if (!image) return engine::withContext(image.error(), utf8FromPath(path));
-        const engine::PixelSize size =
-            engine::gridSize({image->width, image->height}, spec->cellPixels(), spec->maxCells);
-        rows->m_patched.push_back(engine::cutPatches(engine::resampleLanczos(*image, size), *spec));
-        const engine::PatchedImage& patched = rows->m_patched.back();
-        largest = std::max(largest, std::int64_t(patched.gridRows) * patched.gridColumns /
-                                        (spec->mergeSize * spec->mergeSize));
-    }
+    for (const auto& picture : pictures)
+        largest = std::max(largest, engine::imageTokens({picture->width, picture->height}, *spec));
     auto run = VisionRun::open(backend, projector, textEps, static_cast<int>(largest));
     if (!run) return run.error();
-    rows->m_run = std::move(*run);
-    return rows;
-}
 
-std::int64_t PictureRows::tokens(std::size_t index) const {
-    const engine::PatchedImage& patched = m_patched[index];
-    return std::int64_t(patched.gridRows) * patched.gridColumns / (spec().mergeSize * spec().mergeSize);
-}
-
-Result<std::vector<float>> PictureRows::encode(std::size_t index) {
-    auto rows = m_run->model().encode(m_patched[index], {});
-    if (!rows) return rows.error();
-    return hostRows(m_backend, *rows);
+    std::vector<PictureRows> all;
+    for (const auto& picture : pictures) {
+        const engine::PixelSize size =
+            engine::gridSize({picture->width, picture->height}, spec->cellPixels(), spec->maxCells);
+        const engine::PatchedImage patched =
+            engine::cutPatches(engine::resampleLanczos(*picture, size), *spec);
+        const auto rows = (*run)->model().encode(patched, {});
+        if (!rows) return rows.error();
+        all.push_back({rows->rows, rows->columns, hostRows(backend, *rows)});
+    }
+    return all;
 }
 
 } // namespace app

@@ -1,35 +1,26 @@
 #pragma once
-// Pictures of the command line, as embedding rows.
+// Pictures of the command line as the rows that take the place of their tokens.
 
-#include "app/cli/model_run.h"
-#include "engine/model/image_patches.h"
+#include "engine/backend/backend.h"
+#include "engine/model/image.h"
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace app {
 
-// Reads, resamples and encodes pictures with one projector. Alpha is dropped as in the reference if
-// dropAlpha, otherwise laid over white as in the program. The working memory is that of the largest.
-class PictureRows {
-public:
-    static engine::Result<std::unique_ptr<PictureRows>> open(engine::Backend& backend,
-                                                             const std::filesystem::path& projector,
-                                                             const std::vector<std::filesystem::path>& pictures,
-                                                             float textEps, bool dropAlpha);
-
-    std::size_t count() const { return m_patched.size(); }
-    const engine::VisionSpec& spec() const { return m_run->spec(); }
-    std::int64_t tokens(std::size_t index) const;
-    // The rows of one picture, kept on the host.
-    engine::Result<std::vector<float>> encode(std::size_t index);
-
-private:
-    explicit PictureRows(engine::Backend& backend) : m_backend(backend) {}
-    engine::Backend& m_backend;
-    std::unique_ptr<VisionRun> m_run;
-    std::vector<engine::PatchedImage> m_patched;
+struct PictureRows {
+    std::int64_t rows = 0;
+    std::int64_t columns = 0; // the target's width
+    std::vector<float> values;
 };
+
+// Encodes pictures with one projector, which is loaded for that and let go. Working memory is that of the
+// largest picture. textEps: of the target's norms.
+engine::Result<std::vector<PictureRows>>
+encodePictures(engine::Backend& backend, const std::filesystem::path& projector,
+               std::span<const std::shared_ptr<const engine::RgbImage>> pictures, float textEps);
 
 } // namespace app

@@ -127,11 +127,22 @@ std::int64_t vocabularyOf(const GgufFile& file, KeyReader& reader) {
     return tokens.size();
 }
 
+std::string_view roleText(FileRole role) {
+    switch (role) {
+    case FileRole::Target: return "the model itself";
+    case FileRole::Projector: return "its vision part";
+    case FileRole::Drafter: return "its draft part";
+    default: return "";
+    }
+}
+
 Result<void> requireRole(const GgufFile& file, FileRole role) {
     const ModelFileInfo info = describeModelFile(file);
     if (info.role == role) return {};
     std::string message = info.sentence; // of an error: without the full stop
     if (message.ends_with('.')) message.pop_back();
+    // Of the trio, but in the wrong place. The sentences of all others say what hinders their use.
+    if (!roleText(info.role).empty()) message += "; needed here is " + std::string(roleText(role));
     return Error{ErrorCode::Unsupported, message};
 }
 

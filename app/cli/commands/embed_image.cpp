@@ -2,6 +2,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/float_file.h"
+#include "app/cli/model_run.h"
 #include "app/cli/picture_rows.h"
 
 #include <nlohmann/json.hpp>
@@ -17,27 +18,29 @@ namespace {
 Result<int> run(const Options& options) {
     auto projector = options.path("--mmproj");
     if (!projector) return projector.error();
-    auto image = options.path("--image");
-    if (!image) return image.error();
+    auto path = options.path("--image");
+    if (!path) return path.error();
     auto out = options.path("--out");
     if (!out) return out.error();
+    auto image = engine::readImage(*path, options.has("--drop-alpha") ? engine::AlphaRule::Drop
+                                                                      : engine::AlphaRule::LayOverWhite);
+    if (!image) return withContext(image.error(), utf8FromPath(*path));
     auto backend = openBackend(options);
     if (!backend) return backend.error();
-    auto pictures = PictureRows::open(**backend, *projector, {*image}, VisionRun::kReleasedEps,
-                                      options.has("--drop-alpha"));
-    if (!pictures) return pictures.error();
-    auto rows = (*pictures)->encode(0);
-    if (!rows) return rows.error();
+    const std::shared_ptr<const engine::RgbImage> pictures[] = {
+        std::make_shared<const engine::RgbImage>(std::move(*image))};
+    auto encoded = encodePictures(**backend, *projector, pictures, VisionRun::kReleasedEps);
+    if (!encoded) return encoded.error();
+    const PictureRows& rows = encoded->front();
     FloatFile file(*out);
-    file.append(*rows);
+    file.append(rows.values);
     if (auto written = file.close(); !written) return written.error();
 
-    const auto tokens = (*pictures)->tokens(0);
-    const int width = (*pictures)->spec().projectionWidth;
     if (options.json())
-        std::printf("%s\n", nlohmann::json{{"rows", tokens}, {"columns", width}}.dump().c_str());
+        std::printf("%s\n", nlohmann::json{{"rows", rows.rows}, {"columns", rows.columns}}.dump().c_str());
     else
-        std::printf("%lld rows of %d values\n", static_cast<long long>(tokens), width);
+        std::printf("%lld rows of %lld values\n", static_cast<long long>(rows.rows),
+                    static_cast<long long>(rows.columns));
     return 0;
 }
 

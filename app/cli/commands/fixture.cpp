@@ -30,6 +30,8 @@ Result<int> run(const Options& options) {
     std::size_t failures = 0;
     for (const std::string& argument : options.plain()) {
         const std::filesystem::path path = pathFromUtf8(argument);
+        if (auto folder = fixture::Folder::open(path); !folder)
+            return withContext(folder.error(), argument);
         if (!options.json()) std::printf("# %s\n", argument.c_str());
         nlohmann::json lines = nlohmann::json::array();
         fixture::Report report([&](const fixture::Check& check) {

@@ -2,20 +2,15 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
-#include "app/cli/message_file.h"
+#include "app/cli/prompt_input.h"
 #include "engine/backend/backend.h"
-#include "engine/chat/prompt_builder.h"
-#include "engine/model/image_patches.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/session.h"
-#include "engine/token/tokenizer.h"
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 
 namespace app {
 
@@ -29,19 +24,6 @@ Error badInput(std::string message) { return {ErrorCode::InvalidFile, std::move(
 
 double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-std::string today() {
-    const std::time_t seconds = std::time(nullptr);
-    std::tm local{};
-#ifdef _WIN32
-    localtime_s(&local, &seconds);
-#else
-    localtime_r(&seconds, &local);
-#endif
-    char text[16];
-    std::strftime(text, sizeof text, "%Y-%m-%d", &local);
-    return text;
 }
 
 struct Wishes {
@@ -91,77 +73,6 @@ Result<Wishes> readWishes(const Options& options) {
     return wishes;
 }
 
-Result<std::vector<engine::ChatPicture>> readPictures(const Options& options) {
-    std::vector<engine::ChatPicture> pictures;
-    for (const std::string& name : options.all("--image")) {
-        auto image = engine::readImage(pathFromUtf8(name));
-        if (!image) return withContext(image.error(), name);
-        pictures.push_back({std::make_shared<const engine::RgbImage>(std::move(*image)), name});
-    }
-    return pictures;
-}
-
-// Given ids are read as they are; the pictures take the runs of <|patch|> among them, in order.
-Result<engine::Prompt> promptFromIds(const std::string& text, std::vector<engine::ChatPicture> pictures,
-                                     const engine::Engine& engine) {
-    auto ids = parseIds(text);
-    if (!ids) return ids.error();
-    engine::Prompt prompt;
-    prompt.ids = std::move(*ids);
-    const engine::TokenId patch = engine.tokenizer().special().patch;
-    auto at = prompt.ids.begin();
-    for (engine::ChatPicture& picture : pictures) {
-        if (!engine.vision()) return badInput("a picture needs the vision part: --mmproj FILE");
-        const engine::PixelSize size{picture.image->width, picture.image->height};
-        const std::int64_t tokens = engine::imageTokens(size, *engine.vision());
-        at = std::find(at, prompt.ids.end(), patch);
-        const auto end = std::find_if(at, prompt.ids.end(), [&](engine::TokenId id) { return id != patch; });
-        if (end - at != tokens) {
-            return badInput(picture.key + " takes " + std::to_string(tokens) + " places, and --ids has " +
-                            std::to_string(end - at) + " for it");
-        }
-        prompt.images.push_back({at - prompt.ids.begin(), tokens, picture.key, picture.image});
-        at = end;
-    }
-    if (std::find(at, prompt.ids.end(), patch) != prompt.ids.end()) {
-        return badInput("--ids has places for more pictures than were given");
-    }
-    return prompt;
-}
-
-Result<engine::Prompt> readPrompt(const Options& options, const engine::Engine& engine) {
-    auto pictures = readPictures(options);
-    if (!pictures) return pictures.error();
-    if (const auto ids = options.text("--ids")) return promptFromIds(*ids, std::move(*pictures), engine);
-
-    engine::PromptRequest request;
-    if (const auto word = options.text("--strength")) {
-        const auto strength = engine::strengthFromWord(*word);
-        if (!strength) return badInput("--strength takes low, medium, high or xhigh, not \"" + *word + "\"");
-        request.strength = *strength;
-    }
-    request.date = options.text("--date").value_or(today());
-    request.modelKey = engine.modelKey();
-    if (const auto file = options.text("--messages")) {
-        auto messages = readMessageFile(pathFromUtf8(*file));
-        if (!messages) return messages.error();
-        request.messages = std::move(*messages);
-        if (request.messages.empty()) return badInput(*file + " holds no message");
-    } else {
-        request.messages.push_back(engine::ChatMessage::user(*options.text("--prompt")));
-    }
-    if (const auto text = options.text("--system")) {
-        request.messages.insert(request.messages.begin(), engine::ChatMessage::system(*text));
-    }
-    if (!pictures->empty()) {
-        // Pictures stand before the text of the last message, as in the window.
-        engine::ChatMessage& last = request.messages.back();
-        if (last.role != engine::ChatRole::User) return badInput("a picture belongs to a user's message");
-        last.parts.insert(last.parts.begin(), pictures->begin(), pictures->end());
-    }
-    return engine::buildPrompt(request, engine.tokenizer(), engine.vision());
-}
-
 // The answer goes to stdout as it comes; thinking and figures go to stderr, out of a pipe's way.
 struct Printer {
     bool json = false;
@@ -197,7 +108,7 @@ Result<int> run(const Options& options) {
     auto engine = engine::Engine::load(std::move(*backend), wishes->files, wishes->engine, {}, interrupt.token());
     if (!engine) return engine.error();
     const double loaded = now();
-    auto prompt = readPrompt(options, **engine);
+    auto prompt = readPrompt(options, {&(*engine)->tokenizer(), (*engine)->vision(), (*engine)->modelKey()});
     if (!prompt) return prompt.error();
 
     Printer printer;
@@ -249,6 +160,7 @@ std::vector<OptionSpec> runOptions() {
         {"--system", "TEXT", "instructions instead of the default ones"},
         {"--strength", "WORD", "of thinking: low, medium, high (default) or xhigh"},
         {"--date", "YYYY-MM-DD", "the date that the model is told (default today)"},
+        {"--keep-reasoning", "", "earlier replies keep their reasoning_content"},
         {"--max-tokens", "N", "tokens to write at most (default: to the end of the context)"},
         {"--seed", "N", "of the dice (default 0); the same seed gives the same text"},
         {"--draft-len", "0..15|auto", "tokens drafted ahead (default auto); never changes the text"},

@@ -168,6 +168,8 @@ TEST(TextSpec, RefusesFilesOfAnotherRole) {
     DecoderKeys keys;
     keys.architecture = "llama";
     expectRefused(keys, "llama");
+    keys.architecture = "dflash";
+    expectRefused(keys, "needed here is the model itself");
 }
 
 namespace {
