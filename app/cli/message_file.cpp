@@ -23,7 +23,9 @@ namespace {
 
 constexpr int kMaxDepth = 64; // of values in a tool call
 
-Error bad(std::string message) { return {ErrorCode::InvalidFile, std::move(message)}; }
+Error bad(std::string message) {
+    return {ErrorCode::InvalidFile, std::move(message)};
+}
 
 // The text under a key; empty when the key is absent or null.
 Result<std::string> textOf(const Json& object, const char* key) {
@@ -33,7 +35,8 @@ Result<std::string> textOf(const Json& object, const char* key) {
     return found->get<std::string>();
 }
 
-// JSON as the model was shown it: ", " and ": " between values, other characters than ASCII as they are.
+// JSON as the model was shown it: ", " and ": " between values, other characters than ASCII as they
+// are.
 Result<std::string> spacedJson(const Json& value, int depth = 0) {
     if (depth > kMaxDepth) return bad("a tool call's value is nested too deeply");
     if (!value.is_structured()) return value.dump();
@@ -51,7 +54,8 @@ Result<std::string> spacedJson(const Json& value, int depth = 0) {
 
 class Reader {
 public:
-    Reader(const std::filesystem::path& folder, engine::AlphaRule alpha) : m_folder(folder), m_alpha(alpha) {}
+    Reader(const std::filesystem::path& folder, engine::AlphaRule alpha)
+        : m_folder(folder), m_alpha(alpha) {}
 
     Result<std::vector<ChatMessage>> read(const Json& list) {
         std::vector<ChatMessage> messages;
@@ -70,14 +74,21 @@ private:
         if (!json.is_object()) return bad("is not an object with role and content");
         const auto role = textOf(json, "role");
         if (!role) return role.error();
-        if (*role == "system") message.role = ChatRole::System;
-        else if (*role == "user") message.role = ChatRole::User;
-        else if (*role == "assistant") message.role = ChatRole::Assistant;
-        else if (*role == "tool") message.role = ChatRole::Tool;
-        else if (role->empty()) return bad("has no role");
+        if (*role == "system")
+            message.role = ChatRole::System;
+        else if (*role == "user")
+            message.role = ChatRole::User;
+        else if (*role == "assistant")
+            message.role = ChatRole::Assistant;
+        else if (*role == "tool")
+            message.role = ChatRole::Tool;
+        else if (role->empty())
+            return bad("has no role");
         else {
-            std::fprintf(stderr, "glint-cli: a message of role \"%s\" is left out, as the model's format has it.\n",
-                         engine::printableUtf8(*role).c_str());
+            std::fprintf(
+                stderr,
+                "glint-cli: a message of role \"%s\" is left out, as the model's format has it.\n",
+                engine::printableUtf8(*role).c_str());
             return false;
         }
         if (auto content = readContent(json, message); !content) return content.error();
@@ -109,7 +120,8 @@ private:
             } else if (*type == "image") {
                 if (auto picture = readPicture(part, message); !picture) return picture;
             } else {
-                return bad("a part has type \"" + engine::printableUtf8(*type) + "\"; text and image are known");
+                return bad("a part has type \"" + engine::printableUtf8(*type) +
+                           "\"; text and image are known");
             }
         }
         return {};
@@ -167,7 +179,8 @@ private:
         }
         if (!arguments.is_object()) return bad("the arguments of a tool call are not an object");
         for (const auto& [key, value] : arguments.items()) {
-            auto text = value.is_string() ? Result<std::string>(value.get<std::string>()) : spacedJson(value);
+            auto text = value.is_string() ? Result<std::string>(value.get<std::string>())
+                                          : spacedJson(value);
             if (!text) return text.error();
             call.parameters.emplace_back(key, std::move(*text));
         }
@@ -182,7 +195,9 @@ private:
         const auto id = textOf(json, "tool_call_id");
         if (!id) return id.error();
         const auto called = m_callNames.find(*id);
-        message.toolName = !name->empty() ? *name : called != m_callNames.end() ? called->second : *id;
+        message.toolName = !name->empty()                ? *name
+                           : called != m_callNames.end() ? called->second
+                                                         : *id;
         return {};
     }
 
@@ -193,8 +208,8 @@ private:
 
 } // namespace
 
-Result<std::vector<ChatMessage>> parseMessages(std::string_view text, const std::filesystem::path& folder,
-                                               engine::AlphaRule alpha) {
+Result<std::vector<ChatMessage>>
+parseMessages(std::string_view text, const std::filesystem::path& folder, engine::AlphaRule alpha) {
     Json json;
     try {
         json = Json::parse(text);
@@ -211,7 +226,8 @@ Result<std::vector<ChatMessage>> parseMessages(std::string_view text, const std:
     return Reader(folder, alpha).read(*list);
 }
 
-Result<std::vector<ChatMessage>> readMessageFile(const std::filesystem::path& path, engine::AlphaRule alpha) {
+Result<std::vector<ChatMessage>> readMessageFile(const std::filesystem::path& path,
+                                                 engine::AlphaRule alpha) {
     const auto text = readTextFile(path);
     if (!text) return text.error();
     return parseMessages(*text, path.parent_path(), alpha).context(utf8FromPath(path));

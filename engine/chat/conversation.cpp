@@ -27,7 +27,8 @@ std::vector<const Message*> Conversation::activePath() const {
 
     std::vector<const Message*> path;
     std::int64_t next = activeLeafId;
-    // Stored trees are foreign too: a path cannot be longer than there are messages, so a circle ends.
+    // Stored trees are foreign too: a path cannot be longer than there are messages, so a circle
+    // ends.
     while (next != 0 && path.size() < messages.size()) {
         const auto found = byId.find(next);
         if (found == byId.end()) break;
@@ -43,7 +44,8 @@ std::vector<const Message*> Conversation::versions(std::int64_t messageId) const
     const Message* message = find(messageId);
     if (!message) return siblings;
     for (const Message& other : messages) {
-        if (other.parentId == message->parentId && other.role == message->role) siblings.push_back(&other);
+        if (other.parentId == message->parentId && other.role == message->role)
+            siblings.push_back(&other);
     }
     std::sort(siblings.begin(), siblings.end(), [](const Message* a, const Message* b) {
         return a->createdMs != b->createdMs ? a->createdMs < b->createdMs : a->id < b->id;

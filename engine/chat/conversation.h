@@ -14,7 +14,8 @@ enum class Role { User, Assistant };
 
 enum class ThinkingStrength { Low, Medium, High, ExtraHigh };
 
-// "low", "medium", "high", "xhigh": the word the model reads, and the word in files and on the command line.
+// "low", "medium", "high", "xhigh": the word the model reads, and the word in files and on the
+// command line.
 std::string_view strengthWord(ThinkingStrength strength);
 std::optional<ThinkingStrength> strengthFromWord(std::string_view word);
 
@@ -48,8 +49,8 @@ enum class MessageState {
     Failed,
 };
 
-// The ids the model itself wrote for a message, so that a later turn reads exactly those again and keeps its
-// caches. Valid only for the model with this key; otherwise the text is encoded anew.
+// The ids the model itself wrote for a message, so that a later turn reads exactly those again and
+// keeps its caches. Valid only for the model with this key; otherwise the text is encoded anew.
 struct GeneratedIds {
     std::string modelKey;
     std::vector<std::int32_t> ids;

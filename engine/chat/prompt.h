@@ -21,12 +21,14 @@ struct ImageSlot {
 struct Prompt {
     std::vector<TokenId> ids;
     std::vector<ImageSlot> images; // ascending
-    // Token indices at which a user's turn begins: where a session keeps snapshots, since "Try again" and
-    // editing return there. Ascending; the last one belongs to the message to be answered.
+    // Token indices at which a user's turn begins: where a session keeps snapshots, since "Try
+    // again" and editing return there. Ascending; the last one belongs to the message to be
+    // answered.
     std::vector<std::int64_t> turnStarts;
-    // When an unfinished reply goes on: what stands of it already, that is, the last ids of `ids`, after
-    // <|start|>assistant. A StreamParser starts from it, and the whole reply is replyPrefix followed by
-    // TurnFinished::ids (what GeneratedIds keeps). Empty for a new reply.
+    // When an unfinished reply goes on: what stands of it already, that is, the last ids of `ids`,
+    // after
+    // <|start|>assistant. A StreamParser starts from it, and the whole reply is replyPrefix
+    // followed by TurnFinished::ids (what GeneratedIds keeps). Empty for a new reply.
     std::vector<TokenId> replyPrefix;
 };
 

@@ -11,7 +11,8 @@ namespace engine {
 
 namespace {
 
-constexpr std::string_view kDefaultText = "You are a helpful AI assistant.\nKnowledge cutoff: 2026-01-04.";
+constexpr std::string_view kDefaultText =
+    "You are a helpful AI assistant.\nKnowledge cutoff: 2026-01-04.";
 constexpr std::string_view kRecipients = "\n\n# Valid recipients: \"self\", \"user\".";
 
 void replaceAll(std::string& text, std::string_view from, std::string_view to) {
@@ -43,19 +44,20 @@ std::string plainText(const ChatMessage& message) {
     return text;
 }
 
-// Markers go in as ids, text is collected and encoded between them. Nothing else writes ids, but for those
-// the model itself wrote.
+// Markers go in as ids, text is collected and encoded between them. Nothing else writes ids, but
+// for those the model itself wrote.
 class Writer {
 public:
     Writer(const PromptRequest& request, const Tokenizer& tokenizer, const VisionSpec* vision)
-        : m_request(request), m_tokenizer(tokenizer), m_special(tokenizer.special()), m_vision(vision) {}
+        : m_request(request), m_tokenizer(tokenizer), m_special(tokenizer.special()),
+          m_vision(vision) {}
 
     Result<Prompt> write() {
         marker(m_special.beginOfText);
         const auto& messages = m_request.messages;
-        const bool hasSystem = std::any_of(messages.begin(), messages.end(), [](const ChatMessage& m) {
-            return m.role == ChatRole::System;
-        });
+        const bool hasSystem =
+            std::any_of(messages.begin(), messages.end(),
+                        [](const ChatMessage& m) { return m.role == ChatRole::System; });
         if (!hasSystem) system(std::nullopt);
 
         const bool goesOn = m_request.end != PromptEnd::NewReply;
@@ -99,10 +101,12 @@ private:
 
     Result<void> picture(const ChatPicture& picture) {
         if (!m_vision) {
-            return Error{ErrorCode::Unsupported, "there is a picture, and no vision part is loaded to see it"};
+            return Error{ErrorCode::Unsupported,
+                         "there is a picture, and no vision part is loaded to see it"};
         }
         if (!m_special.hasPictures()) {
-            return Error{ErrorCode::Unsupported, "the model's vocabulary has no markers for pictures"};
+            return Error{ErrorCode::Unsupported,
+                         "the model's vocabulary has no markers for pictures"};
         }
         if (!picture.image || picture.image->width < 1 || picture.image->height < 1) {
             return Error{ErrorCode::Internal, "a picture without pixels"};
@@ -113,7 +117,8 @@ private:
         slot.image = picture.image;
         marker(m_special.imageStart);
         slot.firstToken = static_cast<std::int64_t>(m_prompt.ids.size());
-        m_prompt.ids.insert(m_prompt.ids.end(), static_cast<std::size_t>(slot.tokens), m_special.patch);
+        m_prompt.ids.insert(m_prompt.ids.end(), static_cast<std::size_t>(slot.tokens),
+                            m_special.patch);
         marker(m_special.imageEnd);
         m_prompt.images.push_back(std::move(slot));
         return {};

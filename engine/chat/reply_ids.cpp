@@ -32,15 +32,16 @@ std::optional<ReplyIds> readReplyIds(std::span<const TokenId> ids, const Tokeniz
             ++messages;
             if (parser.channel() == Channel::Answer) {
                 ++answers;
-                // Without <|message|> the body began somewhere in what was taken for the header, so it
-                // cannot be cut out.
+                // Without <|message|> the body began somewhere in what was taken for the header, so
+                // it cannot be cut out.
                 answerFirst = id == special.message ? i + 1 : ids.size() + 1;
             }
         }
         if (wasInBody && !parser.inBody()) {
             messageEnd = i;
             if (parser.channel() == Channel::Answer) answerEnd = i;
-            reply.end = endOf(parser.channel(), parser.turnEnded() ? End::Thinking : End::AfterThinking);
+            reply.end =
+                endOf(parser.channel(), parser.turnEnded() ? End::Thinking : End::AfterThinking);
         }
     }
     if (messages == 0) return std::nullopt;

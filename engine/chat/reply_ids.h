@@ -1,6 +1,7 @@
 #pragma once
-// The ids that the model wrote for a reply, read back so that a later prompt can hold exactly them: then the
-// caches that were built while writing stay valid. They come from a database and are checked.
+// The ids that the model wrote for a reply, read back so that a later prompt can hold exactly them:
+// then the caches that were built while writing stay valid. They come from a database and are
+// checked.
 
 #include "engine/token/special_tokens.h"
 
@@ -22,8 +23,8 @@ struct ReplyIds {
     };
     End end = End::Answer;
     bool turnEnded = false; // by the model
-    // What follows <|start|>assistant, without the marker that ended the turn or, at End::Answer, the
-    // message, and without a header that was only begun.
+    // What follows <|start|>assistant, without the marker that ended the turn or, at End::Answer,
+    // the message, and without a header that was only begun.
     std::vector<TokenId> ids;
     std::string thinking; // the text of the ids as StreamParser gives it
     std::string answer;
@@ -31,8 +32,8 @@ struct ReplyIds {
     std::optional<std::vector<TokenId>> onlyAnswer;
 };
 
-// nullopt when the ids are none of a sound reply: outside the vocabulary, markers where none belong,
-// anything after the end of the turn, or not even one message begun.
+// nullopt when the ids are none of a sound reply: outside the vocabulary, markers where none
+// belong, anything after the end of the turn, or not even one message begun.
 std::optional<ReplyIds> readReplyIds(std::span<const TokenId> ids, const Tokenizer& tokenizer);
 
 } // namespace engine

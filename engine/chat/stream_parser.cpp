@@ -22,8 +22,8 @@ std::size_t skipBlanks(std::string_view text, std::size_t at) {
     return at;
 }
 
-// Headers read " to=NAME" right after <|start|>assistant, "assistant to=NAME" after a <|start|> of the
-// model's own; the recipient may be missing.
+// Headers read " to=NAME" right after <|start|>assistant, "assistant to=NAME" after a <|start|> of
+// the model's own; the recipient may be missing.
 Header scanHeader(std::string_view text, bool afterStart) {
     Header header;
     std::size_t at = skipBlanks(text, 0);
@@ -32,7 +32,8 @@ Header scanHeader(std::string_view text, bool afterStart) {
         while (at < text.size() && text[at] >= 'a' && text[at] <= 'z') ++at;
         const bool assistant = text.substr(role, at - role) == "assistant";
         at = skipBlanks(text, at);
-        // What other roles write after their name is not known; only <|message|> ends such a header.
+        // What other roles write after their name is not known; only <|message|> ends such a
+        // header.
         if (!assistant) {
             if (text.size() > kMaxHeaderBytes) header.bodyAt = 0;
             return header;
@@ -68,8 +69,10 @@ StreamParser::StreamParser(const Tokenizer& tokenizer, std::span<const TokenId> 
 void StreamParser::push(TokenId id, std::vector<TextDelta>& out) {
     const SpecialTokens& special = m_tokenizer.special();
     if (!m_tokenizer.isSpecial(id)) {
-        if (m_inBody) body(m_tokenizer.bytes(id), out);
-        else header(m_tokenizer.bytes(id), out);
+        if (m_inBody)
+            body(m_tokenizer.bytes(id), out);
+        else
+            header(m_tokenizer.bytes(id), out);
     } else if (id == special.message) {
         if (m_inBody) return; // a stray one
         const std::string recipient(scanHeader(m_header, m_afterStart).recipient);
@@ -126,8 +129,10 @@ void StreamParser::emit(std::string text, std::vector<TextDelta>& out) {
     bool& channelHasText = m_channelHasText[static_cast<std::size_t>(m_channel)];
     if (!m_bodyHasText && channelHasText) text.insert(0, "\n\n");
     m_bodyHasText = channelHasText = true;
-    if (!out.empty() && out.back().channel == m_channel) out.back().text += text;
-    else out.push_back({m_channel, std::move(text)});
+    if (!out.empty() && out.back().channel == m_channel)
+        out.back().text += text;
+    else
+        out.push_back({m_channel, std::move(text)});
 }
 
 void StreamParser::finish() {

@@ -1,10 +1,12 @@
 #pragma once
-// Token ids in; thinking, answer and tool text out, by message recipient (fact page §3.4). Works on ids, so
-// text that merely spells a marker is text. Gives out whole UTF-8 characters only: the bytes of an
-// unfinished one wait for the rest.
+// Token ids in; thinking, answer and tool text out, by message recipient (fact page §3.4). Works on
+// ids, so text that merely spells a marker is text. Gives out whole UTF-8 characters only: the
+// bytes of an unfinished one wait for the rest.
 //
-// Tolerates what models do write: a header without a recipient or without <|message|>, answers ended with
-// <|eom|>, a header inside a body, markers where none belong. Bytes that can be no UTF-8 become U+FFFD.
+// Tolerates what models do write: a header without a recipient or without <|message|>, answers
+// ended with
+// <|eom|>, a header inside a body, markers where none belong. Bytes that can be no UTF-8 become
+// U+FFFD.
 
 #include "engine/chat/turn_event.h"
 #include "engine/token/special_tokens.h"

@@ -1,6 +1,6 @@
 #pragma once
-// TurnEvent: what a session gives back while it reads a prompt and writes an answer. Values; they cross
-// threads by copy.
+// TurnEvent: what a session gives back while it reads a prompt and writes an answer. Values; they
+// cross threads by copy.
 
 #include "engine/chat/conversation.h"
 
@@ -29,8 +29,8 @@ struct LookingAtPicture { // encoding picture `index` of `count`, both from 1
 struct Reading { // tokens of the prompt read so far, without those found in the cache
     int done = 0;
     int total = 0;
-    int cached = 0;         // tokens that were not read again
-    std::string whyAgain;   // not empty: earlier text must be read again, and why
+    int cached = 0;       // tokens that were not read again
+    std::string whyAgain; // not empty: earlier text must be read again, and why
 };
 
 enum class Channel { Thinking, Answer, Tool };

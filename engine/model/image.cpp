@@ -25,7 +25,8 @@ ImageFormat brandedFormat(std::span<const std::byte> bytes) {
     constexpr std::array<std::string_view, 8> kHeic = {"heic", "heix", "hevc", "hevx",
                                                        "heim", "heis", "mif1", "msf1"};
     std::size_t listEnd = 0;
-    for (std::size_t i = 0; i < 4; ++i) listEnd = listEnd << 8 | std::to_integer<std::size_t>(bytes[i]);
+    for (std::size_t i = 0; i < 4; ++i)
+        listEnd = listEnd << 8 | std::to_integer<std::size_t>(bytes[i]);
     bool heic = false;
     for (std::size_t at = 8; at < std::min<std::size_t>(listEnd, 256); at += at == 8 ? 8 : 4) {
         const std::string_view brand = textAt(bytes, at, 4);
@@ -58,7 +59,9 @@ void removeAlpha(std::uint8_t* pixels, std::size_t count, AlphaRule rule) {
 } // namespace
 
 ImageFormat imageFormat(std::span<const std::byte> bytes) {
-    const auto begins = [&](std::string_view text) { return textAt(bytes, 0, text.size()) == text; };
+    const auto begins = [&](std::string_view text) {
+        return textAt(bytes, 0, text.size()) == text;
+    };
     if (begins("\xFF\xD8\xFF")) return ImageFormat::Jpeg;
     if (begins("\x89PNG\r\n\x1A\n")) return ImageFormat::Png;
     if (begins("GIF87a") || begins("GIF89a")) return ImageFormat::Gif;
@@ -69,7 +72,8 @@ ImageFormat imageFormat(std::span<const std::byte> bytes) {
     if (begins(std::string_view("\0\0\1\0", 4))) return ImageFormat::Ico;
     if (begins("\xFF\x0A") || textAt(bytes, 4, 8) == "JXL \r\n\x87\n") return ImageFormat::Jxl;
     if (begins("BM")) return ImageFormat::Bmp;
-    if (const ImageFormat branded = brandedFormat(bytes); branded != ImageFormat::Unknown) return branded;
+    if (const ImageFormat branded = brandedFormat(bytes); branded != ImageFormat::Unknown)
+        return branded;
     return looksLikeSvg(bytes) ? ImageFormat::Svg : ImageFormat::Unknown;
 }
 
@@ -102,11 +106,13 @@ Result<RgbImage> decodeImage(std::span<const std::byte> bytes, AlphaRule alpha) 
     case ImageFormat::Unknown:
         return Error{ErrorCode::Unsupported, "the file is not a picture of a known format"};
     default:
-        return Error{ErrorCode::Unsupported, "the picture is " + std::string(imageFormatName(format)) +
-                                                 ", which is not read here; JPEG, PNG, GIF and BMP are"};
+        return Error{ErrorCode::Unsupported,
+                     "the picture is " + std::string(imageFormatName(format)) +
+                         ", which is not read here; JPEG, PNG, GIF and BMP are"};
     }
     const std::string name(imageFormatName(format));
-    if (bytes.size() > INT_MAX) return Error{ErrorCode::Unsupported, "the picture file is larger than 2 GB"};
+    if (bytes.size() > INT_MAX)
+        return Error{ErrorCode::Unsupported, "the picture file is larger than 2 GB"};
 
     // Before the decoder sees the file at all.
     if (!hasSoundTables(bytes, format)) {
@@ -121,26 +127,31 @@ Result<RgbImage> decodeImage(std::span<const std::byte> bytes, AlphaRule alpha) 
                                                  " million pixels"};
     }
     if (!isWholeImageFile(bytes, format)) {
-        return Error{ErrorCode::InvalidFile, "the " + name + " file is incomplete: its end is missing"};
+        return Error{ErrorCode::InvalidFile,
+                     "the " + name + " file is incomplete: its end is missing"};
     }
     if (size.width < 1 || size.height < 1) {
         return Error{ErrorCode::InvalidFile, "the " + name + " file is damaged: " + size.failure};
     }
 
-    // A JPEG spends at least a bit on each block of 64 pixels, and the decoder would fill in for minutes what a
-    // file with a wrong size does not hold.
+    // A JPEG spends at least a bit on each block of 64 pixels, and the decoder would fill in for
+    // minutes what a file with a wrong size does not hold.
     constexpr std::int64_t kMostPixelsPerByte = 1000;
-    if (format == ImageFormat::Jpeg && pixels / kMostPixelsPerByte > static_cast<std::int64_t>(bytes.size())) {
-        return Error{ErrorCode::InvalidFile, "the JPEG file is damaged: it holds too little for its size"};
+    if (format == ImageFormat::Jpeg &&
+        pixels / kMostPixelsPerByte > static_cast<std::int64_t>(bytes.size())) {
+        return Error{ErrorCode::InvalidFile,
+                     "the JPEG file is damaged: it holds too little for its size"};
     }
 
     const int channels = format == ImageFormat::Jpeg ? 3 : 4;
     StbPixels decoded = stbDecode(bytes, channels, kMaxDecodeBytes);
     if (decoded.outOfMemory) {
-        return Error{ErrorCode::OutOfMemory, "decoding the " + name + " picture needs more memory than there is"};
+        return Error{ErrorCode::OutOfMemory,
+                     "decoding the " + name + " picture needs more memory than there is"};
     }
     if (!decoded.pixels || decoded.width < 1 || decoded.height < 1) {
-        return Error{ErrorCode::InvalidFile, "the " + name + " file is damaged: " + decoded.failure};
+        return Error{ErrorCode::InvalidFile,
+                     "the " + name + " file is damaged: " + decoded.failure};
     }
     const std::size_t count = static_cast<std::size_t>(decoded.width) * decoded.height;
     if (channels == 4) removeAlpha(decoded.pixels.get(), count, alpha);

@@ -11,7 +11,8 @@ namespace {
 // Reads numbers from foreign bytes; what lies outside is nothing.
 class Bytes {
 public:
-    Bytes(std::span<const std::byte> bytes, bool bigEndian) : m_bytes(bytes), m_bigEndian(bigEndian) {}
+    Bytes(std::span<const std::byte> bytes, bool bigEndian)
+        : m_bytes(bytes), m_bigEndian(bigEndian) {}
 
     std::optional<std::uint32_t> number(std::size_t at, std::size_t width) const {
         if (at > m_bytes.size() || m_bytes.size() - at < width) return std::nullopt;
@@ -67,16 +68,16 @@ std::optional<int> tiffOrientation(std::span<const std::byte> tiff) {
     return std::nullopt;
 }
 
-// Calls visit(marker, place of the segment's content, its size) for each segment of a JPEG up to the end
-// mark; stops early when it returns true. True when the end mark was reached or the visit stopped it.
-template<class Visit>
-bool walkJpeg(const Bytes& bytes, Visit visit) {
+// Calls visit(marker, place of the segment's content, its size) for each segment of a JPEG up to
+// the end mark; stops early when it returns true. True when the end mark was reached or the visit
+// stopped it.
+template<class Visit> bool walkJpeg(const Bytes& bytes, Visit visit) {
     constexpr std::uint32_t kEndOfImage = 0xD9;
     constexpr std::uint32_t kStartOfScan = 0xDA;
     std::size_t at = 2;
     for (;;) {
-        // To the next marker: FF followed by neither 00 (a data byte FF), FF (filling) nor a restart mark,
-        // which stands between the data of a scan.
+        // To the next marker: FF followed by neither 00 (a data byte FF), FF (filling) nor a
+        // restart mark, which stands between the data of a scan.
         auto mark = bytes.u8(at);
         if (!mark) return false;
         if (*mark != 0xFF) {
@@ -100,8 +101,7 @@ bool walkJpeg(const Bytes& bytes, Visit visit) {
 }
 
 // The same for the chunks of a PNG; stops after IEND.
-template<class Visit>
-bool walkPng(const Bytes& bytes, Visit visit) {
+template<class Visit> bool walkPng(const Bytes& bytes, Visit visit) {
     constexpr std::uint32_t kIend = 0x49454E44;
     std::size_t at = 8;
     for (;;) {
@@ -124,7 +124,9 @@ std::optional<std::size_t> skipGifBlocks(const Bytes& bytes, std::size_t at) {
     }
 }
 
-std::size_t gifTableBytes(std::uint32_t flags) { return flags & 0x80 ? 3u << ((flags & 7) + 1) : 0; }
+std::size_t gifTableBytes(std::uint32_t flags) {
+    return flags & 0x80 ? 3u << ((flags & 7) + 1) : 0;
+}
 
 bool isWholeGif(const Bytes& bytes) {
     const auto flags = bytes.u8(10);
@@ -158,7 +160,8 @@ bool isWholeBmp(const Bytes& bytes) {
         bits = bytes.u16(24).value_or(0);
     } else {
         width = static_cast<std::int32_t>(bytes.u32(18).value_or(0));
-        height = std::abs(static_cast<std::int64_t>(static_cast<std::int32_t>(bytes.u32(22).value_or(0))));
+        height = std::abs(
+            static_cast<std::int64_t>(static_cast<std::int32_t>(bytes.u32(22).value_or(0))));
         bits = bytes.u16(28).value_or(0);
         constexpr std::uint32_t kRle8 = 1;
         constexpr std::uint32_t kRle4 = 2;
@@ -220,12 +223,14 @@ bool hasSoundTables(std::span<const std::byte> bytes, ImageFormat format) {
     if (format != ImageFormat::Jpeg) return true;
     const Bytes reader(bytes, true);
     bool sound = true;
-    // The decoder meets the same segments: where it would step differently than this walk, it gives up.
+    // The decoder meets the same segments: where it would step differently than this walk, it gives
+    // up.
     walkJpeg(reader, [&](std::uint32_t marker, std::size_t at, std::size_t size) {
         constexpr std::uint32_t kHuffmanTables = 0xC4;
         if (marker != kHuffmanTables) return false;
-        // A table is a byte for its place, 16 counts of codes by length, and a value for each code. The last
-        // one may claim to reach beyond the segment; the decoder notices that only after reading it.
+        // A table is a byte for its place, 16 counts of codes by length, and a value for each code.
+        // The last one may claim to reach beyond the segment; the decoder notices that only after
+        // reading it.
         for (auto left = static_cast<std::int64_t>(size); left > 0 && sound;) {
             std::uint32_t codes = 0;
             std::uint32_t shortCodes = 0; // of at most 9 bits
@@ -249,10 +254,12 @@ RgbImage turnUpright(RgbImage image, int orientation) {
     upright.width = swapped ? image.height : image.width;
     upright.height = swapped ? image.width : image.height;
     upright.pixels.resize(image.pixels.size());
-    // Where the stored picture's columns and rows run in the upright one: 2 mirrors left-right, 3 turns by
-    // 180 degrees, 4 mirrors top-bottom; 5..8 exchange rows and columns first.
-    const bool flipColumns = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-    const bool flipRows = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+    // Where the stored picture's columns and rows run in the upright one: 2 mirrors left-right, 3
+    // turns by 180 degrees, 4 mirrors top-bottom; 5..8 exchange rows and columns first.
+    const bool flipColumns =
+        orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+    const bool flipRows =
+        orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
     for (int y = 0; y < image.height; ++y) {
         const int row = flipRows ? image.height - 1 - y : y;
         for (int x = 0; x < image.width; ++x) {

@@ -10,8 +10,8 @@ namespace engine {
 
 namespace {
 
-// ---- Lanczos, bit for bit as Pillow computes it: coefficients in double, normalised, then fixed point with
-// 22 bits; sums in 32 bits, rounded and clipped to 8 bits after each pass.
+// ---- Lanczos, bit for bit as Pillow computes it: coefficients in double, normalised, then fixed
+// point with 22 bits; sums in 32 bits, rounded and clipped to 8 bits after each pass.
 
 constexpr int kFractionBits = 32 - 8 - 2;
 constexpr double kLobes = 3.0;
@@ -22,10 +22,12 @@ double sinc(double x) {
     return std::sin(x) / x;
 }
 
-double lanczos(double x) { return x >= -kLobes && x < kLobes ? sinc(x) * sinc(x / kLobes) : 0.0; }
+double lanczos(double x) {
+    return x >= -kLobes && x < kLobes ? sinc(x) * sinc(x / kLobes) : 0.0;
+}
 
-struct Kernel { // of one output position
-    int first = 0;                // input position
+struct Kernel {    // of one output position
+    int first = 0; // input position
     std::vector<std::int32_t> weights;
 };
 
@@ -51,7 +53,8 @@ std::vector<Kernel> kernels(int inSize, int outSize) {
         for (double weight : weights) {
             if (sum != 0.0) weight /= sum;
             const double scaled = weight * (1 << kFractionBits);
-            kernel.weights.push_back(static_cast<std::int32_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5));
+            kernel.weights.push_back(
+                static_cast<std::int32_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5));
         }
     }
     return all;
@@ -130,9 +133,11 @@ PixelSize gridSize(PixelSize picture, int cellPixels, int maxCells) {
         }
     }
     if (bestRows == 0) {
-        // A strip so narrow that one cell across is already too wide for its ratio. The reference lets its
-        // other side grow beyond the limit; here the limit holds, because memory was reserved for it.
-        bestRows = static_cast<int>(std::clamp(std::nearbyint(rows), 1.0, static_cast<double>(maxCells)));
+        // A strip so narrow that one cell across is already too wide for its ratio. The reference
+        // lets its other side grow beyond the limit; here the limit holds, because memory was
+        // reserved for it.
+        bestRows =
+            static_cast<int>(std::clamp(std::nearbyint(rows), 1.0, static_cast<double>(maxCells)));
         bestColumns = static_cast<int>(
             std::clamp(std::nearbyint(columns), 1.0, static_cast<double>(maxCells / bestRows)));
     }
@@ -141,7 +146,8 @@ PixelSize gridSize(PixelSize picture, int cellPixels, int maxCells) {
 
 std::int64_t imageTokens(PixelSize picture, const VisionSpec& spec) {
     const PixelSize grid = gridSize(picture, spec.cellPixels(), spec.maxCells);
-    return static_cast<std::int64_t>(grid.width / spec.cellPixels()) * (grid.height / spec.cellPixels());
+    return static_cast<std::int64_t>(grid.width / spec.cellPixels()) *
+           (grid.height / spec.cellPixels());
 }
 
 RgbImage resampleLanczos(const RgbImage& image, PixelSize size) {
@@ -170,7 +176,8 @@ PatchedImage cutPatches(const RgbImage& resampled, const VisionSpec& spec) {
         for (int column = 0; column < patched.gridColumns; ++column) {
             for (int c = 0; c < 3; ++c) {
                 for (int y = 0; y < side; ++y) {
-                    const std::size_t line = static_cast<std::size_t>(row * side + y) * resampled.width;
+                    const std::size_t line =
+                        static_cast<std::size_t>(row * side + y) * resampled.width;
                     const std::uint8_t* from = &resampled.pixels[(line + column * side) * 3 + c];
                     for (int x = 0; x < side; ++x) *to++ = values[c][from[x * 3]];
                 }

@@ -5,8 +5,8 @@
 
 namespace {
 
-// stb_image takes memory as a file asks for it. Each block carries its size, and what one decoding holds
-// altogether is bounded, so that a small file that unpacks to gigabytes is refused.
+// stb_image takes memory as a file asks for it. Each block carries its size, and what one decoding
+// holds altogether is bounded, so that a small file that unpacks to gigabytes is refused.
 constexpr std::size_t kHeaderBytes = alignof(std::max_align_t);
 thread_local std::size_t t_left = 0;
 thread_local bool t_refused = false;
@@ -58,26 +58,27 @@ void* growMemory(void* memory, std::size_t oldBytes, std::size_t bytes) {
 #define STBI_REALLOC_SIZED(memory, oldBytes, bytes) growMemory(memory, oldBytes, bytes)
 #define STBI_FREE(memory) giveMemory(memory)
 #ifdef __GNUC__
-// This one is found after inlining, in code of ours that calls the library, so it holds for the whole file.
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
+// This one is found after inlining, in code of ours that calls the library, so it holds for the
+// whole file.
+#    if !defined(__clang__)
+#        pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#    endif
+#    pragma GCC diagnostic push
+#    pragma GCC diagnostic ignored "-Wpedantic"
+#    pragma GCC diagnostic ignored "-Wshadow"
+#    pragma GCC diagnostic ignored "-Wunused-function"
+#    pragma GCC diagnostic ignored "-Wsign-compare"
+#    pragma GCC diagnostic ignored "-Wunused-but-set-variable"
 #endif
 #ifdef _MSC_VER
-#pragma warning(push, 0)
+#    pragma warning(push, 0)
 #endif
 #include <stb_image.h>
 #ifdef _MSC_VER
-#pragma warning(pop)
+#    pragma warning(pop)
 #endif
 #ifdef __GNUC__
-#pragma GCC diagnostic pop
+#    pragma GCC diagnostic pop
 #endif
 
 namespace engine {
@@ -97,14 +98,16 @@ std::string failureText() {
 
 } // namespace
 
-void StbFree::operator()(std::uint8_t* pixels) const { giveMemory(pixels); }
+void StbFree::operator()(std::uint8_t* pixels) const {
+    giveMemory(pixels);
+}
 
 StbSize stbSize(std::span<const std::byte> bytes) {
     t_left = kHeaderReadBytes;
     StbSize size;
     int channels = 0;
-    if (!stbi_info_from_memory(data(bytes), static_cast<int>(bytes.size()), &size.width, &size.height,
-                               &channels)) {
+    if (!stbi_info_from_memory(data(bytes), static_cast<int>(bytes.size()), &size.width,
+                               &size.height, &channels)) {
         size = {};
         size.failure = failureText();
     }
@@ -116,8 +119,8 @@ StbPixels stbDecode(std::span<const std::byte> bytes, int channels, std::int64_t
     t_refused = false;
     StbPixels decoded;
     int stored = 0;
-    decoded.pixels.reset(stbi_load_from_memory(data(bytes), static_cast<int>(bytes.size()), &decoded.width,
-                                               &decoded.height, &stored, channels));
+    decoded.pixels.reset(stbi_load_from_memory(data(bytes), static_cast<int>(bytes.size()),
+                                               &decoded.width, &decoded.height, &stored, channels));
     decoded.outOfMemory = !decoded.pixels && t_refused;
     if (!decoded.pixels) decoded.failure = failureText();
     return decoded;

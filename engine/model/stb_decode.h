@@ -1,5 +1,6 @@
 #pragma once
-// The only file that includes stb_image is stb_decode.cpp: JPEG, PNG, GIF and BMP, with bounded memory.
+// The only file that includes stb_image is stb_decode.cpp: JPEG, PNG, GIF and BMP, with bounded
+// memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +24,8 @@ struct StbSize { // 0 x 0 when the header cannot be read
 StbSize stbSize(std::span<const std::byte> bytes);
 
 struct StbPixels {
-    std::unique_ptr<std::uint8_t, StbFree> pixels; // rows from the top, `channels` bytes each; null on failure
+    std::unique_ptr<std::uint8_t, StbFree>
+        pixels; // rows from the top, `channels` bytes each; null on failure
     int width = 0;
     int height = 0;
     bool outOfMemory = false; // the bound was reached, or the system had none

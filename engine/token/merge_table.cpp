@@ -17,7 +17,8 @@ MergeTable::MergeTable(std::size_t merges) : m_places(std::bit_ceil(merges * 2 +
 
 std::size_t MergeTable::place(TokenId left, TokenId right) const {
     // A product by an odd constant spreads the pair over the upper bits (Fibonacci hashing).
-    const std::uint64_t pair = (static_cast<std::uint64_t>(left) << 32) | static_cast<std::uint32_t>(right);
+    const std::uint64_t pair =
+        (static_cast<std::uint64_t>(left) << 32) | static_cast<std::uint32_t>(right);
     const std::uint64_t hash = (pair ^ (pair >> 29)) * 0x9E3779B97F4A7C15ULL;
     const std::size_t mask = m_places.size() - 1;
     std::size_t at = static_cast<std::size_t>(hash >> 32) & mask;
@@ -40,8 +41,10 @@ const MergeTable::Merge* MergeTable::find(TokenId left, TokenId right) const {
 
 void MergeTable::apply(std::vector<TokenId>& ids) const {
     if (ids.size() < 2) return;
-    if (ids.size() <= kShortWord) applyShort(ids);
-    else applyLong(ids);
+    if (ids.size() <= kShortWord)
+        applyShort(ids);
+    else
+        applyLong(ids);
 }
 
 void MergeTable::applyShort(std::vector<TokenId>& ids) const {
@@ -71,9 +74,9 @@ void MergeTable::applyShort(std::vector<TokenId>& ids) const {
 }
 
 void MergeTable::applyLong(std::vector<TokenId>& ids) const {
-    // A doubly linked list over the word; a merge removes its right place. The heap holds rank and place of
-    // every pair that was ever seen; an entry is out of date when the pair now at its place has another rank,
-    // since a rank belongs to one pair only.
+    // A doubly linked list over the word; a merge removes its right place. The heap holds rank and
+    // place of every pair that was ever seen; an entry is out of date when the pair now at its
+    // place has another rank, since a rank belongs to one pair only.
     struct Symbol {
         std::uint32_t previous;
         std::uint32_t next;

@@ -1,6 +1,6 @@
 #pragma once
-// The merges of a byte-level BPE: which two tokens join, how early, and into what. One open-addressed
-// table, because this is asked several times for every byte of a text.
+// The merges of a byte-level BPE: which two tokens join, how early, and into what. One
+// open-addressed table, because this is asked several times for every byte of a text.
 
 #include "engine/token/special_tokens.h"
 
@@ -29,8 +29,8 @@ public:
     // Null if the pair does not merge.
     const Merge* find(TokenId left, TokenId right) const;
 
-    // Merges the tokens of one word, each a byte at first: always the pair of lowest rank, of equal ones the
-    // leftmost. Shortens `ids` in place. n log n for long words.
+    // Merges the tokens of one word, each a byte at first: always the pair of lowest rank, of equal
+    // ones the leftmost. Shortens `ids` in place. n log n for long words.
     void apply(std::vector<TokenId>& ids) const;
 
 private:

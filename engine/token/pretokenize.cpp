@@ -78,8 +78,8 @@ std::vector<Character> readCharacters(std::string_view text, SplitForm form) {
     return characters;
 }
 
-// One run of the expression over the text: each function gives the index after its match, or `at` when
-// its alternative does not match there.
+// One run of the expression over the text: each function gives the index after its match, or `at`
+// when its alternative does not match there.
 class Scanner {
 public:
     Scanner(std::vector<Character> characters, SplitForm form)
@@ -104,15 +104,17 @@ private:
     bool is(std::size_t at, std::uint8_t classes) const {
         return at < count() && (m_characters[at].classes & classes) != 0;
     }
-    bool isChar(std::size_t at, char c) const { return at < count() && m_characters[at].codePoint == c; }
+    bool isChar(std::size_t at, char c) const {
+        return at < count() && m_characters[at].codePoint == c;
+    }
     std::size_t run(std::size_t at, std::uint8_t classes) const {
         while (is(at, classes)) ++at;
         return at;
     }
 
-    // The two word alternatives. Each may begin with one character that is neither letter, number nor line
-    // break; when that leads nowhere the expression tries without it (a combining mark can be both). The
-    // first alternative with its prefix, then without, comes before the second.
+    // The two word alternatives. Each may begin with one character that is neither letter, number
+    // nor line break; when that leads nowhere the expression tries without it (a combining mark can
+    // be both). The first alternative with its prefix, then without, comes before the second.
     std::size_t word(std::size_t at) const {
         const bool prefix = at < count() && !is(at, kLetter | kNumber | kBreak);
         for (const auto alternative : {&Scanner::endsLower, &Scanner::beginsUpper}) {
@@ -130,8 +132,8 @@ private:
         const std::size_t upperEnd = run(at, kUpper);
         const std::size_t lowerEnd = run(upperEnd, kLower);
         if (lowerEnd != upperEnd) return lowerEnd;
-        // The second part takes back the last character that may stand in either. What follows it cannot
-        // be in the second part, else it would be the last one itself.
+        // The second part takes back the last character that may stand in either. What follows it
+        // cannot be in the second part, else it would be the last one itself.
         for (std::size_t i = upperEnd; i > at; --i) {
             if (is(i - 1, kLower)) return i;
         }

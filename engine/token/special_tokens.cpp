@@ -30,7 +30,8 @@ constexpr Marker kMarkers[] = {
 } // namespace
 
 Result<SpecialTokens> SpecialTokens::find(std::span<const std::string_view> tokens) {
-    // Markers stand behind the words, so of two tokens with the same text the later one is the marker.
+    // Markers stand behind the words, so of two tokens with the same text the later one is the
+    // marker.
     std::unordered_map<std::string_view, TokenId> ids;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
         if (tokens[i].starts_with("<|")) ids[tokens[i]] = static_cast<TokenId>(i);
@@ -47,9 +48,9 @@ Result<SpecialTokens> SpecialTokens::find(std::span<const std::string_view> toke
                          "the vocabulary has no " + std::string(marker.text) + " token"};
         }
         if (released && id != marker.releasedId) {
-            return Error{ErrorCode::InvalidFile, "the token " + std::string(marker.text) + " has id " +
-                                                     std::to_string(id) + " where the model has " +
-                                                     std::to_string(marker.releasedId)};
+            return Error{ErrorCode::InvalidFile,
+                         "the token " + std::string(marker.text) + " has id " + std::to_string(id) +
+                             " where the model has " + std::to_string(marker.releasedId)};
         }
     }
     if (special.pad == kNoToken) {

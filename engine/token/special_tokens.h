@@ -1,6 +1,6 @@
 #pragma once
-// The markers of the chat format, found in the vocabulary by their literal text. They exist only as ids:
-// no text that a person, a file or a model wrote is ever turned into one.
+// The markers of the chat format, found in the vocabulary by their literal text. They exist only as
+// ids: no text that a person, a file or a model wrote is ever turned into one.
 
 #include "engine/base/result.h"
 
@@ -32,15 +32,16 @@ struct SpecialTokens {
     TokenId patch = kNoToken;      // <|patch|>, one per embedding row of a picture
     TokenId video = kNoToken;      // <|video|>
     TokenId pad = kNoToken;        // <|finetune_right_pad|> or <|pad|>
-    // The drafter's mask is not here: its id comes from the drafter's metadata (DraftSpec::maskToken).
+    // The drafter's mask is not here: its id comes from the drafter's metadata
+    // (DraftSpec::maskToken).
 
     bool endsTurn(TokenId id) const { return id == eot || id == endOfText; }
     bool hasPictures() const {
         return imageStart != kNoToken && imageEnd != kNoToken && patch != kNoToken;
     }
 
-    // tokens: the whole vocabulary as stored. InvalidFile when a required marker is missing, or when a
-    // vocabulary of the released size has one at another id than the release.
+    // tokens: the whole vocabulary as stored. InvalidFile when a required marker is missing, or
+    // when a vocabulary of the released size has one at another id than the release.
     static Result<SpecialTokens> find(std::span<const std::string_view> tokens);
 };
 

@@ -16,8 +16,8 @@ namespace {
 constexpr std::int32_t kControlType = 3;
 constexpr std::int32_t kUserDefinedType = 4;
 
-// The printable alphabet in which vocabularies are stored: bytes 33-126, 161-172 and 174-255 stand for
-// themselves, the other 68 are U+0100 upward in byte order.
+// The printable alphabet in which vocabularies are stored: bytes 33-126, 161-172 and 174-255 stand
+// for themselves, the other 68 are U+0100 upward in byte order.
 struct ByteAlphabet {
     std::array<char32_t, 256> characters{};
     std::array<std::int16_t, 0x144> bytes{}; // by code point; -1: not in the alphabet
@@ -46,7 +46,9 @@ void appendTokenBytes(std::string_view stored, const ByteAlphabet& alphabet, std
     }
 }
 
-Error invalid(std::string message) { return {ErrorCode::InvalidFile, std::move(message)}; }
+Error invalid(std::string message) {
+    return {ErrorCode::InvalidFile, std::move(message)};
+}
 
 } // namespace
 
@@ -72,8 +74,8 @@ Result<Tokenizer> Tokenizer::read(const GgufFile& file) {
     const auto model = file.text(keys::kTokenizerModel);
     if (!model) return model.error();
     if (*model != "gpt2") {
-        return Error{ErrorCode::Unsupported,
-                     "the tokenizer is of kind \"" + printableUtf8(*model) + "\", not byte-level BPE"};
+        return Error{ErrorCode::Unsupported, "the tokenizer is of kind \"" + printableUtf8(*model) +
+                                                 "\", not byte-level BPE"};
     }
     const auto storedTokens = file.texts(keys::kTokens);
     if (!storedTokens) return storedTokens.error();
@@ -98,8 +100,8 @@ Result<Tokenizer> Tokenizer::read(const GgufFile& file) {
         state.warnings.push_back("The file names the word split \"" + printableUtf8(*pre) +
                                  "\"; the model's own is used.");
     }
-    // End tokens are known by their text. What the metadata say is only compared: community conversions have
-    // named markers inside a turn as its end, which cut answers after a few words.
+    // End tokens are known by their text. What the metadata say is only compared: community
+    // conversions have named markers inside a turn as its end, which cut answers after a few words.
     for (const std::string_view key : {keys::kEosToken, keys::kEotToken}) {
         if (!file.has(key)) continue;
         const auto id = file.integer(key, INT64_MIN);
@@ -125,7 +127,8 @@ Result<Tokenizer> Tokenizer::fromParts(const Parts& parts) {
     State& state = *tokenizer.m;
     state.special = *special;
 
-    // A token is special by its type, by its name, or by standing in the released table's upper part.
+    // A token is special by its type, by its name, or by standing in the released table's upper
+    // part.
     state.isSpecial.assign(count, false);
     const bool released = static_cast<std::int64_t>(count) == kReleasedVocabulary;
     for (std::size_t i = 0; i < count; ++i) {
@@ -134,8 +137,8 @@ Result<Tokenizer> Tokenizer::fromParts(const Parts& parts) {
                              (released && i >= static_cast<std::size_t>(special->beginOfText));
     }
     for (const TokenId id : {special->beginOfText, special->endOfText, special->eom, special->eot,
-                             special->start, special->message, special->imageStart, special->imageEnd,
-                             special->patch, special->video, special->pad}) {
+                             special->start, special->message, special->imageStart,
+                             special->imageEnd, special->patch, special->video, special->pad}) {
         if (id == kNoToken) continue;
         if (!parts.types.empty() && !state.isSpecial[id]) {
             state.warnings.push_back("The file has " + std::string(parts.tokens[id]) +
@@ -192,7 +195,8 @@ Result<Tokenizer> Tokenizer::fromParts(const Parts& parts) {
             ++unknown;
             continue;
         }
-        state.merges.insert(left->second, right->second, static_cast<std::uint32_t>(rank), result->second);
+        state.merges.insert(left->second, right->second, static_cast<std::uint32_t>(rank),
+                            result->second);
     }
     if (unknown > 0) {
         state.warnings.push_back(std::to_string(unknown) +
@@ -201,11 +205,19 @@ Result<Tokenizer> Tokenizer::fromParts(const Parts& parts) {
     return tokenizer;
 }
 
-std::int64_t Tokenizer::size() const { return static_cast<std::int64_t>(m->isSpecial.size()); }
-const SpecialTokens& Tokenizer::special() const { return m->special; }
-const std::vector<std::string>& Tokenizer::warnings() const { return m->warnings; }
+std::int64_t Tokenizer::size() const {
+    return static_cast<std::int64_t>(m->isSpecial.size());
+}
+const SpecialTokens& Tokenizer::special() const {
+    return m->special;
+}
+const std::vector<std::string>& Tokenizer::warnings() const {
+    return m->warnings;
+}
 
-bool Tokenizer::isSpecial(TokenId id) const { return id >= 0 && id < size() && m->isSpecial[id]; }
+bool Tokenizer::isSpecial(TokenId id) const {
+    return id >= 0 && id < size() && m->isSpecial[id];
+}
 
 std::string_view Tokenizer::bytes(TokenId id) const {
     if (id < 0 || id >= size()) return {};

@@ -1,4 +1,5 @@
-// libFuzzer target for picture files: decoded to as many pixels as its size says, or an error in words.
+// libFuzzer target for picture files: decoded to as many pixels as its size says, or an error in
+// words.
 
 #include "engine/base/check.h"
 #include "engine/model/image.h"

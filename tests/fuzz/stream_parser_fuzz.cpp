@@ -1,5 +1,6 @@
-// libFuzzer target for the reply parser and for ids from a database: two bytes are one token id. The text is
-// valid UTF-8, and a reply that was read back makes a prompt in which every message is closed.
+// libFuzzer target for the reply parser and for ids from a database: two bytes are one token id.
+// The text is valid UTF-8, and a reply that was read back makes a prompt in which every message is
+// closed.
 
 #include "engine/base/check.h"
 #include "engine/base/utf8.h"

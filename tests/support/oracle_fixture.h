@@ -12,8 +12,8 @@ namespace test {
 
 // The folder of a reference trio; empty where it is not.
 inline std::filesystem::path oracleFolder(const std::string& name) {
-    for (const std::filesystem::path& parent :
-         {std::filesystem::path(GLINT_FIXTURES) / "oracle", std::filesystem::path(GLINT_SHARED_FIXTURES)}) {
+    for (const std::filesystem::path& parent : {std::filesystem::path(GLINT_FIXTURES) / "oracle",
+                                                std::filesystem::path(GLINT_SHARED_FIXTURES)}) {
         if (std::filesystem::exists(parent / name / "cases.json")) return parent / name;
     }
     return {};
@@ -39,5 +39,6 @@ inline std::string oracleTestName(const testing::TestParamInfo<std::string>& inf
 } // namespace test
 
 // Instantiates the tests of a suite for both trios.
-#define GLINT_BOTH_ORACLES(suite)                                                                        \
-    INSTANTIATE_TEST_SUITE_P(Oracle, suite, testing::Values("tiny-f32", "tiny-shape"), test::oracleTestName)
+#define GLINT_BOTH_ORACLES(suite)                                                                  \
+    INSTANTIATE_TEST_SUITE_P(Oracle, suite, testing::Values("tiny-f32", "tiny-shape"),             \
+                             test::oracleTestName)

@@ -19,8 +19,8 @@ using engine::Result;
 
 namespace {
 
-// The projector's own numbers if it is given, otherwise the released one's: they only decide how many places
-// a picture takes.
+// The projector's own numbers if it is given, otherwise the released one's: they only decide how
+// many places a picture takes.
 Result<engine::VisionSpec> visionSpec(const Options& options) {
     if (!options.has("--mmproj")) {
         engine::VisionSpec released;
@@ -78,7 +78,8 @@ Result<int> run(const Options& options) {
         std::printf("%s\n", result.dump().c_str());
         return 0;
     }
-    for (std::size_t i = 0; i < prompt->ids.size(); ++i) std::printf(i ? " %d" : "%d", prompt->ids[i]);
+    for (std::size_t i = 0; i < prompt->ids.size(); ++i)
+        std::printf(i ? " %d" : "%d", prompt->ids[i]);
     std::printf("\n%s\n", text.c_str());
     return 0;
 }
@@ -91,7 +92,8 @@ const Command kRender = {
     "--model FILE --messages FILE --strength WORD [--date DATE] [--keep-reasoning]",
     {
         {"--model", "FILE", "the model: its vocabulary is used"},
-        {"--messages", "FILE", "a conversation as JSON: [{\"role\": \"user\", \"content\": \"...\"}, ...]"},
+        {"--messages", "FILE",
+         "a conversation as JSON: [{\"role\": \"user\", \"content\": \"...\"}, ...]"},
         {"--strength", "WORD", "low, medium, high (the default) or xhigh"},
         {"--date", "DATE", "for the line with the current date; without it there is none"},
         {"--keep-reasoning", "", "earlier replies keep their reasoning_content"},

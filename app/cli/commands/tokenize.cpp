@@ -25,7 +25,8 @@ Result<int> run(const Options& options) {
         std::fprintf(stderr, "glint-cli: %s\n", warning.c_str());
     }
     const std::string text = readStandardInput();
-    const auto ids = options.has("--special") ? tokenizer->encodeWithSpecials(text) : tokenizer->encodeText(text);
+    const auto ids = options.has("--special") ? tokenizer->encodeWithSpecials(text)
+                                              : tokenizer->encodeText(text);
     if (options.json()) {
         std::printf("%s\n", nlohmann::json{{"ids", ids}}.dump().c_str());
         return 0;

@@ -63,8 +63,8 @@ TEST(Conversation, VersionsAreSiblingsInOrderOfCreation) {
 }
 
 TEST(Conversation, StrengthWordsGoBothWays) {
-    for (const auto strength : {ThinkingStrength::Low, ThinkingStrength::Medium, ThinkingStrength::High,
-                                ThinkingStrength::ExtraHigh}) {
+    for (const auto strength : {ThinkingStrength::Low, ThinkingStrength::Medium,
+                                ThinkingStrength::High, ThinkingStrength::ExtraHigh}) {
         EXPECT_EQ(strengthFromWord(strengthWord(strength)), strength);
     }
     EXPECT_EQ(strengthWord(ThinkingStrength::ExtraHigh), "xhigh");

@@ -16,14 +16,16 @@ constexpr std::string_view kDefault =
     "You are a helpful AI assistant.\nKnowledge cutoff: 2026-01-04.\nCurrent date: 2026-09-01.";
 
 std::string systemBlock(std::string_view text, std::string_view strength) {
-    return "<|start|>system<|message|>" + std::string(text) + "\n\nReasoning strength: " +
-           std::string(strength) + ".\n\n# Valid recipients: \"self\", \"user\".<|eot|>";
+    return "<|start|>system<|message|>" + std::string(text) +
+           "\n\nReasoning strength: " + std::string(strength) +
+           ".\n\n# Valid recipients: \"self\", \"user\".<|eot|>";
 }
 std::string userTurn(std::string_view text) {
     return "<|start|>user<|message|>" + std::string(text) + "<|eot|>";
 }
 std::string standard(std::string_view rest) {
-    return std::string(kBegin) + systemBlock(kDefault, "high") + std::string(rest) + std::string(kReply);
+    return std::string(kBegin) + systemBlock(kDefault, "high") + std::string(rest) +
+           std::string(kReply);
 }
 
 VisionSpec vision() {
@@ -47,7 +49,8 @@ Prompt built(const PromptRequest& r) {
     return std::move(prompt).value();
 }
 
-// The ids must be those of the expected text with its markers, which also shows that they are markers.
+// The ids must be those of the expected text with its markers, which also shows that they are
+// markers.
 void expectPrompt(const PromptRequest& r, const std::string& expected) {
     const Prompt prompt = built(r);
     EXPECT_EQ(tinyTokenizer().decode(prompt.ids), expected);
@@ -66,7 +69,9 @@ std::shared_ptr<const RgbImage> picture(int width, int height) {
     return image;
 }
 
-ThinkingStrength strength(const std::string& word) { return *strengthFromWord(word); }
+ThinkingStrength strength(const std::string& word) {
+    return *strengthFromWord(word);
+}
 
 } // namespace
 
@@ -79,7 +84,8 @@ TEST(PromptBuilder, Case1_DefaultBlock) {
 TEST(PromptBuilder, Case2_StrengthLow) {
     PromptRequest r = request({ChatMessage::user("Hi")});
     r.strength = ThinkingStrength::Low;
-    expectPrompt(r, std::string(kBegin) + systemBlock(kDefault, "low") + userTurn("Hi") + std::string(kReply));
+    expectPrompt(r, std::string(kBegin) + systemBlock(kDefault, "low") + userTurn("Hi") +
+                        std::string(kReply));
 }
 
 TEST(PromptBuilder, Case3_CallersTextHasNoDateLine) {
@@ -92,7 +98,8 @@ TEST(PromptBuilder, Case3_CallersTextHasNoDateLine) {
 TEST(PromptBuilder, Case4_ReasoningEffortIsNormalisedAndCounts) {
     const auto expected = [](std::string_view text) {
         return std::string(kBegin) + "<|start|>system<|message|>" + std::string(text) +
-               "\n\n# Valid recipients: \"self\", \"user\".<|eot|>" + userTurn("Hi") + std::string(kReply);
+               "\n\n# Valid recipients: \"self\", \"user\".<|eot|>" + userTurn("Hi") +
+               std::string(kReply);
     };
     const std::vector<std::pair<std::string, std::string>> casings = {
         {"Be brief.\nReasoning Effort: low", "Be brief.\nReasoning Strength: low"},
@@ -102,22 +109,25 @@ TEST(PromptBuilder, Case4_ReasoningEffortIsNormalisedAndCounts) {
         {"rEASONING sTRENGTH: low", "rEASONING sTRENGTH: low"},
     };
     for (const auto& [given, rendered] : casings) {
-        expectPrompt(request({ChatMessage::system(given), ChatMessage::user("Hi")}), expected(rendered));
+        expectPrompt(request({ChatMessage::system(given), ChatMessage::user("Hi")}),
+                     expected(rendered));
     }
     // Another casing is not normalised, so the line is missing and added.
     expectPrompt(request({ChatMessage::system("rEASONING eFFORT: low"), ChatMessage::user("Hi")}),
-                 std::string(kBegin) + systemBlock("rEASONING eFFORT: low", "high") + userTurn("Hi") +
-                     std::string(kReply));
+                 std::string(kBegin) + systemBlock("rEASONING eFFORT: low", "high") +
+                     userTurn("Hi") + std::string(kReply));
 }
 
 TEST(PromptBuilder, Case5_EarlierThinkingIsKeptOrDropped) {
-    PromptRequest r = request({ChatMessage::user("a"), ChatMessage::assistant("b", "r1"),
-                               ChatMessage::user("c"), ChatMessage::assistant("d", "r2"),
-                               ChatMessage::user("e")});
-    expectPrompt(r, standard(userTurn("a") + "<|start|>assistant to=self<|message|>r1<|eom|>"
-                                             "<|start|>assistant to=user<|message|>b<|eot|>" +
-                             userTurn("c") + "<|start|>assistant to=self<|message|>r2<|eom|>"
-                                             "<|start|>assistant to=user<|message|>d<|eot|>" +
+    PromptRequest r =
+        request({ChatMessage::user("a"), ChatMessage::assistant("b", "r1"), ChatMessage::user("c"),
+                 ChatMessage::assistant("d", "r2"), ChatMessage::user("e")});
+    expectPrompt(r, standard(userTurn("a") +
+                             "<|start|>assistant to=self<|message|>r1<|eom|>"
+                             "<|start|>assistant to=user<|message|>b<|eot|>" +
+                             userTurn("c") +
+                             "<|start|>assistant to=self<|message|>r2<|eom|>"
+                             "<|start|>assistant to=user<|message|>d<|eot|>" +
                              userTurn("e")));
     r.keepThinking = false;
     expectPrompt(r, standard(userTurn("a") + "<|start|>assistant to=user<|message|>b<|eot|>" +
@@ -131,7 +141,8 @@ TEST(PromptBuilder, Case6_PicturesAreFramed) {
     const Prompt prompt = built(request({message}));
     std::string patches;
     for (int i = 0; i < 12; ++i) patches += "<|patch|>";
-    const std::string expected = standard(userTurn("<|image_start|>" + patches + "<|image_end|>What?"));
+    const std::string expected =
+        standard(userTurn("<|image_start|>" + patches + "<|image_end|>What?"));
     EXPECT_EQ(prompt.ids, marked(expected));
     ASSERT_EQ(prompt.images.size(), 1u);
     EXPECT_EQ(prompt.images[0].tokens, 12);
@@ -144,7 +155,8 @@ TEST(PromptBuilder, Case6_PicturesAreFramed) {
 
 TEST(PromptBuilder, Case7_ToolCallAndResult) {
     ChatMessage call = ChatMessage::assistant("not rendered", "t");
-    call.calls = {{"fs.read", {{"p", " a "}, {"n", "3"}, {"l", "[1, \"x\"]"}, {"o", "{\"k\": \"é\"}"}}}};
+    call.calls = {
+        {"fs.read", {{"p", " a "}, {"n", "3"}, {"l", "[1, \"x\"]"}, {"o", "{\"k\": \"é\"}"}}}};
     ChatMessage result;
     result.role = ChatRole::Tool;
     result.toolName = "fs.read";
@@ -167,7 +179,8 @@ TEST(PromptBuilder, Case8_TwoCallsOfOneMessage) {
     ChatMessage calls = ChatMessage::assistant("");
     calls.calls = {{"f", {}}, {"g", {}}};
     const auto atem = [](std::string name) {
-        return "<atem:function_calls>\n<atem:invoke name=\"" + name + "\">\n</atem:invoke>\n"
+        return "<atem:function_calls>\n<atem:invoke name=\"" + name +
+               "\">\n</atem:invoke>\n"
                "</atem:function_calls>";
     };
     expectPrompt(request({ChatMessage::user("x"), calls}),
@@ -182,13 +195,15 @@ TEST(PromptBuilder, Case9_UsersInARow) {
 
 TEST(PromptBuilder, Case10_EmptySystemTextIsPresent) {
     expectPrompt(request({ChatMessage::system(""), ChatMessage::user("Hi")}),
-                 std::string(kBegin) + systemBlock("", "high") + userTurn("Hi") + std::string(kReply));
+                 std::string(kBegin) + systemBlock("", "high") + userTurn("Hi") +
+                     std::string(kReply));
 }
 
 TEST(PromptBuilder, Case11_EachSystemMessageIsABlock) {
-    expectPrompt(request({ChatMessage::system("A"), ChatMessage::user("Hi"), ChatMessage::system("B")}),
-                 std::string(kBegin) + systemBlock("A", "high") + userTurn("Hi") + systemBlock("B", "high") +
-                     std::string(kReply));
+    expectPrompt(
+        request({ChatMessage::system("A"), ChatMessage::user("Hi"), ChatMessage::system("B")}),
+        std::string(kBegin) + systemBlock("A", "high") + userTurn("Hi") + systemBlock("B", "high") +
+            std::string(kReply));
 }
 
 TEST(PromptBuilder, Case12_ReasoningOnlyGetsAnEmptyAnswer) {
@@ -226,9 +241,11 @@ TEST(PromptBuilder, EndTurnAndRecipientAreFollowed) {
 TEST(PromptBuilder, NoDateMeansNoDateLine) {
     PromptRequest r = request({ChatMessage::user("Hi")});
     r.date.clear();
-    expectPrompt(r, std::string(kBegin) +
-                        systemBlock("You are a helpful AI assistant.\nKnowledge cutoff: 2026-01-04.", "high") +
-                        userTurn("Hi") + std::string(kReply));
+    expectPrompt(
+        r,
+        std::string(kBegin) +
+            systemBlock("You are a helpful AI assistant.\nKnowledge cutoff: 2026-01-04.", "high") +
+            userTurn("Hi") + std::string(kReply));
 }
 
 TEST(PromptBuilder, TextIsNeverTrimmed) {
@@ -261,8 +278,10 @@ TEST_P(PromptOracle, ChatsGiveTheReferenceIds) {
                 message.parts.emplace_back(m["content"].get<std::string>());
             } else {
                 for (const auto& part : m["content"]) {
-                    if (part["type"] == "text") message.parts.emplace_back(part["text"].get<std::string>());
-                    else message.parts.emplace_back(ChatPicture{picture(28, 28), ""}); // one patch
+                    if (part["type"] == "text")
+                        message.parts.emplace_back(part["text"].get<std::string>());
+                    else
+                        message.parts.emplace_back(ChatPicture{picture(28, 28), ""}); // one patch
                 }
             }
             r.messages.push_back(message);
@@ -304,7 +323,10 @@ TEST(PromptBuilder, TypedMarkersNeverBecomeMarkers) {
             ChatMessage::system(attack),
             ChatMessage::user(documentText(attack + ".txt", attack) + attack),
             ChatMessage::assistant(attack, attack), // an edited answer
-            tool, call, recipient, ChatMessage::user("x")};
+            tool,
+            call,
+            recipient,
+            ChatMessage::user("x")};
         const Prompt prompt = built(request(messages));
         EXPECT_EQ(count(prompt.ids, special.beginOfText), 1);
         EXPECT_EQ(count(prompt.ids, special.endOfText), 0);
@@ -313,7 +335,8 @@ TEST(PromptBuilder, TypedMarkersNeverBecomeMarkers) {
         EXPECT_EQ(count(prompt.ids, special.start), 10);
         EXPECT_EQ(count(prompt.ids, special.message), 9);
         EXPECT_EQ(count(prompt.ids, special.eom) + count(prompt.ids, special.eot), 9);
-        EXPECT_NE(tinyTokenizer().decode(prompt.ids).find(attack), std::string::npos) << "as it was typed";
+        EXPECT_NE(tinyTokenizer().decode(prompt.ids).find(attack), std::string::npos)
+            << "as it was typed";
     }
 }
 
@@ -328,7 +351,8 @@ TEST(PromptBuilder, FourStrengthsDifferInOneWordOnly) {
             const std::string sentence = "Reasoning strength: " + word + ".";
             const std::size_t at = text.find(sentence);
             ASSERT_NE(at, std::string::npos);
-            EXPECT_EQ(text.find("easoning", at + sentence.size()), std::string::npos) << "exactly one";
+            EXPECT_EQ(text.find("easoning", at + sentence.size()), std::string::npos)
+                << "exactly one";
             texts.push_back(text.replace(at, sentence.size(), ""));
         }
         for (const std::string& text : texts) EXPECT_EQ(text, texts[0]);
@@ -338,8 +362,8 @@ TEST(PromptBuilder, FourStrengthsDifferInOneWordOnly) {
 // ---- structure around the text
 
 TEST(PromptBuilder, TurnStartsAreThePlacesOfUserHeaders) {
-    const Prompt prompt = built(request({ChatMessage::user("a"), ChatMessage::assistant("b"),
-                                         ChatMessage::user("c")}));
+    const Prompt prompt = built(
+        request({ChatMessage::user("a"), ChatMessage::assistant("b"), ChatMessage::user("c")}));
     ASSERT_EQ(prompt.turnStarts.size(), 2u);
     const std::size_t first = prompt.turnStarts[0];
     const std::size_t last = prompt.turnStarts[1];

@@ -55,7 +55,8 @@ std::string rendered(const ChatMessage& reply, PromptEnd end, bool keepThinking 
     if (end != PromptEnd::NewReply) {
         // What a parser needs to go on is exactly what follows <|start|>assistant.
         EXPECT_EQ("<|start|>assistant" + tinyTokenizer().decode(prompt->replyPrefix), text);
-        EXPECT_TRUE(std::equal(prompt->replyPrefix.rbegin(), prompt->replyPrefix.rend(), prompt->ids.rbegin()));
+        EXPECT_TRUE(std::equal(prompt->replyPrefix.rbegin(), prompt->replyPrefix.rend(),
+                               prompt->ids.rbegin()));
     }
     return text;
 }
@@ -73,7 +74,8 @@ std::string asHistory(const ChatMessage& reply, bool keepThinking = true) {
 
 TEST(PromptHistory, WrittenIdsStandAsTheyWereWritten) {
     // "ab" written as two tokens, which encoding would join: the ids must not change.
-    ChatMessage reply = written(" to=self<|message|>hm<|eom|><|start|>assistant to=user<|message|>");
+    ChatMessage reply =
+        written(" to=self<|message|>hm<|eom|><|start|>assistant to=user<|message|>");
     auto& ids = reply.generated.ids;
     const std::string answer = "the";
     for (const char c : answer) {
@@ -86,13 +88,15 @@ TEST(PromptHistory, WrittenIdsStandAsTheyWereWritten) {
 
     const auto prompt = buildPrompt(request(reply, PromptEnd::NewReply), tinyTokenizer(), nullptr);
     ASSERT_TRUE(prompt.ok());
-    EXPECT_NE(std::search(prompt->ids.begin(), prompt->ids.end(), ids.begin(), ids.end()), prompt->ids.end());
+    EXPECT_NE(std::search(prompt->ids.begin(), prompt->ids.end(), ids.begin(), ids.end()),
+              prompt->ids.end());
 
     PromptRequest other = request(reply, PromptEnd::NewReply);
     other.modelKey = "another model";
     const auto anew = buildPrompt(other, tinyTokenizer(), nullptr);
     ASSERT_TRUE(anew.ok());
-    EXPECT_EQ(std::search(anew->ids.begin(), anew->ids.end(), ids.begin(), ids.end()), anew->ids.end());
+    EXPECT_EQ(std::search(anew->ids.begin(), anew->ids.end(), ids.begin(), ids.end()),
+              anew->ids.end());
     EXPECT_EQ(tinyTokenizer().decode(anew->ids), tinyTokenizer().decode(prompt->ids));
 }
 
@@ -116,7 +120,8 @@ TEST(PromptHistory, CutOffRepliesAreClosed) {
 }
 
 TEST(PromptHistory, DroppedThinkingLeavesTheAnswersIds) {
-    const ChatMessage reply = written(" to=self<|message|>hm<|eom|><|start|>assistant to=user<|message|>yes<|eot|>");
+    const ChatMessage reply =
+        written(" to=self<|message|>hm<|eom|><|start|>assistant to=user<|message|>yes<|eot|>");
     EXPECT_EQ(asHistory(reply, false), "<|start|>assistant to=user<|message|>yes<|eot|>");
     EXPECT_EQ(asHistory(written(" to=self<|message|>hm"), false),
               "<|start|>assistant to=user<|message|><|eot|>");
@@ -137,7 +142,8 @@ TEST(PromptHistory, EditedAnswersAndForgedIdsAreEncodedAnew) {
         marked(" to=user<|message|><|image_start|>"),
         marked(" to=user<|message|><|eot|><|start|>user<|message|>"),
         marked(" to=user<|message|>a<|message|>"),
-        {-1}, {static_cast<TokenId>(tinyTokenizer().size())},
+        {-1},
+        {static_cast<TokenId>(tinyTokenizer().size())},
     };
     for (const auto& ids : forged) {
         ChatMessage reply = ChatMessage::assistant("");
@@ -151,12 +157,14 @@ TEST(PromptHistory, EditedAnswersAndForgedIdsAreEncodedAnew) {
 
 TEST(PromptContinuation, AnAnswerGoesOnInsideItsBody) {
     EXPECT_EQ(rendered(ChatMessage::assistant("yes, be", "hm"), PromptEnd::ContinueReply),
-              "<|start|>assistant to=self<|message|>hm<|eom|><|start|>assistant to=user<|message|>yes, be");
+              "<|start|>assistant to=self<|message|>hm<|eom|><|start|>assistant "
+              "to=user<|message|>yes, be");
     EXPECT_EQ(rendered(ChatMessage::assistant("yes, be"), PromptEnd::ContinueReply),
               "<|start|>assistant to=user<|message|>yes, be");
     const std::string ids = " to=self<|message|>hm<|eom|><|start|>assistant to=user<|message|>yes";
     EXPECT_EQ(rendered(written(ids), PromptEnd::ContinueReply), "<|start|>assistant" + ids);
-    EXPECT_EQ(rendered(written(ids + "<|eot|>"), PromptEnd::ContinueReply), "<|start|>assistant" + ids);
+    EXPECT_EQ(rendered(written(ids + "<|eot|>"), PromptEnd::ContinueReply),
+              "<|start|>assistant" + ids);
 }
 
 TEST(PromptContinuation, ThinkingGoesOnInsideItsBody) {
@@ -175,7 +183,9 @@ TEST(PromptContinuation, AnswerNowClosesTheThinking) {
                                  "<|start|>assistant to=user<|message|>";
     EXPECT_EQ(rendered(ChatMessage::assistant("", "so if"), PromptEnd::AnswerNow), expected);
     EXPECT_EQ(rendered(written(" to=self<|message|>so if"), PromptEnd::AnswerNow), expected);
-    EXPECT_EQ(rendered(written(" to=self<|message|>so if<|eom|><|start|>assi"), PromptEnd::AnswerNow), expected);
+    EXPECT_EQ(
+        rendered(written(" to=self<|message|>so if<|eom|><|start|>assi"), PromptEnd::AnswerNow),
+        expected);
     EXPECT_EQ(rendered(written(" to=self<|message|>so if<|eot|>"), PromptEnd::AnswerNow), expected);
     EXPECT_EQ(rendered(ChatMessage::assistant(""), PromptEnd::AnswerNow),
               "<|start|>assistant to=user<|message|>");
@@ -236,17 +246,24 @@ TEST(PromptHistory, RandomIdsGiveSoundPrompts) {
             reply.parts = {read->answer};
             reply.thinking = read->thinking;
         }
-        for (const PromptEnd end : {PromptEnd::NewReply, PromptEnd::ContinueReply, PromptEnd::AnswerNow}) {
+        for (const PromptEnd end :
+             {PromptEnd::NewReply, PromptEnd::ContinueReply, PromptEnd::AnswerNow}) {
             const auto prompt = buildPrompt(request(reply, end), tinyTokenizer(), nullptr);
             ASSERT_TRUE(prompt.ok());
             // Every message but an open last one is closed before the next begins.
             int open = 0;
             for (const TokenId id : prompt->ids) {
-                if (id == special.message) { ASSERT_EQ(++open, 1); }
+                if (id == special.message) {
+                    ASSERT_EQ(++open, 1);
+                }
                 if (id == special.eom || id == special.eot) open = 0;
-                if (id == special.start) { ASSERT_EQ(open, 0); }
+                if (id == special.start) {
+                    ASSERT_EQ(open, 0);
+                }
             }
-            if (end == PromptEnd::NewReply) { ASSERT_EQ(open, 0); }
+            if (end == PromptEnd::NewReply) {
+                ASSERT_EQ(open, 0);
+            }
         }
     }
 }

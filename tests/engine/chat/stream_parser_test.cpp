@@ -18,7 +18,8 @@ struct Texts {
     bool operator==(const Texts&) const = default;
 };
 [[maybe_unused]] void PrintTo(const Texts& t, std::ostream* out) {
-    *out << "{thinking: \"" << t.thinking << "\", answer: \"" << t.answer << "\", tool: \"" << t.tool << "\"}";
+    *out << "{thinking: \"" << t.thinking << "\", answer: \"" << t.answer << "\", tool: \""
+         << t.tool << "\"}";
 }
 
 Texts parse(const std::vector<TokenId>& ids) {
@@ -37,7 +38,9 @@ Texts parse(const std::vector<TokenId>& ids) {
     parser.finish();
     return texts;
 }
-Texts parse(std::string_view reply) { return parse(marked(reply)); }
+Texts parse(std::string_view reply) {
+    return parse(marked(reply));
+}
 
 // Every byte as a token of its own.
 std::vector<TokenId> byteByByte(std::string_view text) {
@@ -56,7 +59,8 @@ std::vector<TokenId> answerOf(const std::vector<TokenId>& body) {
 } // namespace
 
 TEST(StreamParser, TheFirstHeaderComesWithoutItsBeginning) {
-    EXPECT_EQ(parse(" to=self<|message|>Let me see.<|eom|><|start|>assistant to=user<|message|>Yes.<|eot|>"),
+    EXPECT_EQ(parse(" to=self<|message|>Let me see.<|eom|><|start|>assistant "
+                    "to=user<|message|>Yes.<|eot|>"),
               (Texts{"Let me see.", "Yes.", ""}));
 }
 
@@ -69,10 +73,13 @@ TEST(StreamParser, OtherRecipientsAreTools) {
 
 TEST(StreamParser, ToleratesWhatModelsWrite) {
     EXPECT_EQ(parse("<|message|>Hi<|eot|>"), (Texts{"", "Hi", ""})) << "no recipient";
-    EXPECT_EQ(parse(" to=user<|message|>Hi<|eom|>"), (Texts{"", "Hi", ""})) << "an answer ended with eom";
+    EXPECT_EQ(parse(" to=user<|message|>Hi<|eom|>"), (Texts{"", "Hi", ""}))
+        << "an answer ended with eom";
     EXPECT_EQ(parse("<|start|>assistant to=self<|message|>r<|eom|><|start|>assistant<|message|>Hi"),
-              (Texts{"r", "Hi", ""})) << "a first header with its beginning";
-    EXPECT_EQ(parse(" to=self<|message|>r<|start|>assistant to=user<|message|>Hi"), (Texts{"r", "Hi", ""}))
+              (Texts{"r", "Hi", ""}))
+        << "a first header with its beginning";
+    EXPECT_EQ(parse(" to=self<|message|>r<|start|>assistant to=user<|message|>Hi"),
+              (Texts{"r", "Hi", ""}))
         << "a header inside a body";
     EXPECT_EQ(parse(" to=user<|message|>a<|message|>b"), (Texts{"", "ab", ""})) << "a stray marker";
     EXPECT_EQ(parse(" to=user<|message|>a<|patch|><|video|>b"), (Texts{"", "ab", ""}));
@@ -81,14 +88,18 @@ TEST(StreamParser, ToleratesWhatModelsWrite) {
     EXPECT_EQ(parse(" to=self<|message|>r<|eom|>Hello"), (Texts{"r", "Hello", ""}));
     EXPECT_EQ(parse("<|start|>assistant Hello"), (Texts{"", "Hello", ""}));
     const std::string endless(1000, 'x');
-    EXPECT_EQ(parse(" to=" + endless), (Texts{"", " to=" + endless, ""})) << "no recipient is so long";
+    EXPECT_EQ(parse(" to=" + endless), (Texts{"", " to=" + endless, ""}))
+        << "no recipient is so long";
     EXPECT_EQ(parse("<|eom|><|start|><|start|><|message|>"), (Texts{}));
 }
 
 TEST(StreamParser, TextThatSpellsAMarkerIsText) {
     auto ids = marked(" to=user<|message|>");
-    tinyTokenizer().encodeText("Write <|eot|> and <|start|>assistant to=self<|message|> like this.", ids);
-    EXPECT_EQ(parse(ids), (Texts{"", "Write <|eot|> and <|start|>assistant to=self<|message|> like this.", ""}));
+    tinyTokenizer().encodeText("Write <|eot|> and <|start|>assistant to=self<|message|> like this.",
+                               ids);
+    EXPECT_EQ(
+        parse(ids),
+        (Texts{"", "Write <|eot|> and <|start|>assistant to=self<|message|> like this.", ""}));
 }
 
 TEST(StreamParser, SeveralMessagesToOneRecipientAreParagraphs) {
@@ -118,7 +129,9 @@ TEST(StreamParser, SaysWhereTheReplyStands) {
 }
 
 TEST(StreamParser, EveryByteAloneGivesWholeCharacters) {
-    const std::string text = "👩‍👩‍👧‍👦 🇨🇭 क्षि नमस्ते שלום API عربي API هذا شرح 日本語";
+    const std::string text = "👩‍👩‍👧‍👦 🇨🇭 क्षि नमस्ते שלום API عربي API هذا "
+                             "شرح "
+                             "日本語";
     const Texts texts = parse(answerOf(byteByByte(text)));
     EXPECT_EQ(texts.answer, text);
     EXPECT_EQ(texts.answer.find("\uFFFD"), std::string::npos);
@@ -134,7 +147,8 @@ TEST(StreamParser, EveryByteAloneGivesWholeCharacters) {
 TEST(StreamParser, ReallyBadBytesBecomeTheReplacementCharacter) {
     EXPECT_EQ(parse(answerOf(byteByByte("a\x80z"))).answer, "a\uFFFDz");
     EXPECT_EQ(parse(answerOf(byteByByte("\xFF\xFE"))).answer, "\uFFFD\uFFFD");
-    EXPECT_EQ(parse(answerOf(byteByByte("\xE2\x82z"))).answer, "\uFFFDz") << "a character that never ends";
+    EXPECT_EQ(parse(answerOf(byteByByte("\xE2\x82z"))).answer, "\uFFFDz")
+        << "a character that never ends";
     // The message's end makes an unfinished character bad; a cut does not.
     auto ended = answerOf(byteByByte("a\xF0\x9F\x91"));
     EXPECT_EQ(parse(ended).answer, "a") << "stopped in the middle of a character";
@@ -146,7 +160,8 @@ TEST(StreamParser, GoesOnInTheMiddleOfACharacter) {
     const std::vector<TokenId> bytes = byteByByte("a👩");
     const std::vector<TokenId> whole = answerOf(bytes);
     for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
-        const std::vector<TokenId> prefix(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(cut));
+        const std::vector<TokenId> prefix(whole.begin(),
+                                          whole.begin() + static_cast<std::ptrdiff_t>(cut));
         std::string text = parse(prefix).answer;
         StreamParser parser(tinyTokenizer(), prefix);
         std::vector<TextDelta> deltas;

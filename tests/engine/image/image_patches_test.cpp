@@ -24,7 +24,9 @@ VisionSpec vision() {
     return spec;
 }
 
-PixelSize grid(int height, int width) { return gridSize({width, height}, kCell, kMaxCells); }
+PixelSize grid(int height, int width) {
+    return gridSize({width, height}, kCell, kMaxCells);
+}
 
 } // namespace
 
@@ -65,7 +67,8 @@ TEST_P(PatchesOracle, ResampledPicturesEqualPillowsBitForBit) {
         ASSERT_EQ(expected->bytes.size(), resampled.pixels.size());
         int differences = 0;
         for (std::size_t i = 0; i < resampled.pixels.size(); ++i) {
-            const int value = static_cast<std::int8_t>(std::to_integer<std::uint8_t>(expected->bytes[i])) + 128;
+            const int value =
+                static_cast<std::int8_t>(std::to_integer<std::uint8_t>(expected->bytes[i])) + 128;
             differences += value != resampled.pixels[i];
         }
         EXPECT_EQ(differences, 0) << name;
@@ -103,7 +106,8 @@ TEST(ImagePatches, NoShapeExceedsTheLimitOrVanishes) {
             EXPECT_EQ(size.height % kCell, 0);
             EXPECT_GE(size.width, kCell);
             EXPECT_GE(size.height, kCell);
-            EXPECT_LE(std::int64_t{size.width / kCell} * (size.height / kCell), kMaxCells) << a << " x " << b;
+            EXPECT_LE(std::int64_t{size.width / kCell} * (size.height / kCell), kMaxCells)
+                << a << " x " << b;
         }
     }
 }

@@ -61,7 +61,8 @@ TEST(Image, ReadsTheFormsOfJpegGifAndBmp) {
     expectScene(decoded(pictureFile("cmyk.jpg")), 24);
     expectScene(decoded(pictureFile("plain.bmp")), 0);
     expectScene(decoded(pictureFile("plain.gif")), 0);
-    expectScene(decoded(pictureFile("animated.gif")), 24); // the first frame, with a palette of its own
+    expectScene(decoded(pictureFile("animated.gif")),
+                24); // the first frame, with a palette of its own
     const RgbImage grey = decoded(pictureFile("grey.jpg"));
     expectNear(pixel(grey, 4, 3), {76, 76, 76}, 4); // 0.299 of red, replicated
 }
@@ -98,8 +99,9 @@ TEST(Image, TransparencyIsLaidOverWhiteOrDropped) {
 }
 
 TEST(Image, PhonePhotosStandUpright) {
-    // Where the scene's top bar and right square are in the stored picture for each orientation, so that
-    // turning it gives the scene: the stored picture is the scene, so the upright one is the scene turned.
+    // Where the scene's top bar and right square are in the stored picture for each orientation, so
+    // that turning it gives the scene: the stored picture is the scene, so the upright one is the
+    // scene turned.
     const std::string jpeg = pictureFile("baseline.jpg");
     struct Place {
         bool swapped;
@@ -107,13 +109,13 @@ TEST(Image, PhonePhotosStandUpright) {
     };
     const std::array<Place, 9> places = {{{},
                                           {false, 4, 3, 56, 28},
-                                          {false, 59, 3, 7, 28},    // mirrored left-right
-                                          {false, 59, 44, 7, 19},   // by 180 degrees
-                                          {false, 4, 44, 56, 19},   // mirrored top-bottom
-                                          {true, 3, 4, 28, 56},     // along the main diagonal
-                                          {true, 44, 4, 19, 56},    // a quarter to the right
-                                          {true, 44, 59, 19, 7},    // along the other diagonal
-                                          {true, 3, 59, 28, 7}}};   // a quarter to the left
+                                          {false, 59, 3, 7, 28},  // mirrored left-right
+                                          {false, 59, 44, 7, 19}, // by 180 degrees
+                                          {false, 4, 44, 56, 19}, // mirrored top-bottom
+                                          {true, 3, 4, 28, 56},   // along the main diagonal
+                                          {true, 44, 4, 19, 56},  // a quarter to the right
+                                          {true, 44, 59, 19, 7},  // along the other diagonal
+                                          {true, 3, 59, 28, 7}}}; // a quarter to the left
     for (const bool bigEndian : {false, true}) {
         for (const int type : {3, 4}) {
             for (std::uint32_t orientation = 1; orientation <= 8; ++orientation) {
@@ -131,8 +133,8 @@ TEST(Image, PhonePhotosStandUpright) {
     // A PNG can say it too.
     const std::string pixels("\xFF\x00\x00\x00\x00\xFF", 6);
     const std::string chunk = test::pngChunk("eXIf", test::exifTiff(true, 6));
-    const RgbImage png = decoded(test::makePng(
-        2, 1, 8, 2, test::zlibStored(std::string(1, '\0') + pixels), chunk));
+    const RgbImage png =
+        decoded(test::makePng(2, 1, 8, 2, test::zlibStored(std::string(1, '\0') + pixels), chunk));
     ASSERT_EQ(png.height, 2);
     EXPECT_EQ(pixel(png, 0, 0), kRed);
     EXPECT_EQ(pixel(png, 0, 1), kBlue);
@@ -141,17 +143,23 @@ TEST(Image, PhonePhotosStandUpright) {
 TEST(Image, MalformedExifIsIgnored) {
     const std::string jpeg = pictureFile("baseline.jpg");
     const std::string good = test::exifTiff(false, 6);
-    std::vector<std::string> broken = {"", "II", "XX*\0", test::exifTiff(false, 0), test::exifTiff(true, 9),
-                                       test::exifTiff(false, 6, 3).replace(4, 4, "\xFF\xFF\xFF\xFF", 4),
-                                       test::exifTiff(false, 6, 3).replace(8, 2, "\xFF\xFF", 2).substr(0, 12),
-                                       test::exifTiff(false, 6, 3).replace(2, 2, "\x2B\x00", 2)};
+    std::vector<std::string> broken = {
+        "",
+        "II",
+        "XX*\0",
+        test::exifTiff(false, 0),
+        test::exifTiff(true, 9),
+        test::exifTiff(false, 6, 3).replace(4, 4, "\xFF\xFF\xFF\xFF", 4),
+        test::exifTiff(false, 6, 3).replace(8, 2, "\xFF\xFF", 2).substr(0, 12),
+        test::exifTiff(false, 6, 3).replace(2, 2, "\x2B\x00", 2)};
     std::string text = good;
     text[12] = 2; // the type "text"
     broken.push_back(text);
     for (std::size_t cut = 0; cut + 6 < good.size(); ++cut) broken.push_back(good.substr(0, cut));
     for (const std::string& tiff : broken) {
         const RgbImage image = decoded(test::withExif(jpeg, tiff));
-        EXPECT_EQ(image.width, tiff.size() >= 20 && tiff.substr(0, 20) == good.substr(0, 20) ? 48 : 64);
+        EXPECT_EQ(image.width,
+                  tiff.size() >= 20 && tiff.substr(0, 20) == good.substr(0, 20) ? 48 : 64);
     }
 }
 
@@ -196,23 +204,27 @@ TEST(Image, OtherFormatsAreNamed) {
         const Error error = refused(bytes);
         EXPECT_EQ(error.code, ErrorCode::Unsupported);
         if (format != ImageFormat::Unknown) {
-            EXPECT_NE(error.message.find(imageFormatName(format)), std::string::npos) << error.message;
+            EXPECT_NE(error.message.find(imageFormatName(format)), std::string::npos)
+                << error.message;
         }
     }
 }
 
 TEST(Image, CutOffFilesAreErrorsAtEveryLength) {
-    for (const char* name : {"baseline.jpg", "progressive.jpg", "cmyk.jpg", "plain.bmp", "plain.gif",
-                             "grey16.png", "palette_alpha.png"}) {
+    for (const char* name : {"baseline.jpg", "progressive.jpg", "cmyk.jpg", "plain.bmp",
+                             "plain.gif", "grey16.png", "palette_alpha.png"}) {
         const std::string whole = pictureFile(name);
         // A GIF ends with a mark behind its picture and a PNG with a checksum; neither is needed.
-        const std::string_view kind = std::string_view(name).substr(std::string_view(name).size() - 3);
+        const std::string_view kind =
+            std::string_view(name).substr(std::string_view(name).size() - 3);
         const std::size_t needed = whole.size() - (kind == "gif" ? 1 : kind == "png" ? 4 : 0);
         for (std::size_t cut = 0; cut < needed; cut += cut < 64 || cut + 64 > needed ? 1 : 61) {
-            EXPECT_FALSE(decodeImage(asBytes(std::string_view(whole).substr(0, cut))).ok()) << name << cut;
+            EXPECT_FALSE(decodeImage(asBytes(std::string_view(whole).substr(0, cut))).ok())
+                << name << cut;
         }
     }
-    EXPECT_NE(refused(pictureFile("baseline.jpg").substr(0, 900)).message.find("incomplete"), std::string::npos);
+    EXPECT_NE(refused(pictureFile("baseline.jpg").substr(0, 900)).message.find("incomplete"),
+              std::string::npos);
 }
 
 TEST(Image, BombsAreRefusedBeforeMemoryIsTaken) {
@@ -246,7 +258,8 @@ TEST(Image, CodeTablesThatWouldOverrunTheDecoderAreRefused) {
     EXPECT_NE(refused(tooMany).message.find("code tables"), std::string::npos);
     std::string tooShort = jpeg;
     tooShort.replace(table + 5, 16, std::string(8, '\0') + '\xFF' + std::string(7, '\0'));
-    EXPECT_EQ(refused(tooShort).message.find("code tables"), std::string::npos) << "255 are allowed";
+    EXPECT_EQ(refused(tooShort).message.find("code tables"), std::string::npos)
+        << "255 are allowed";
     tooShort[table + 5 + 7] = 1; // one more, of 8 bits
     EXPECT_NE(refused(tooShort).message.find("code tables"), std::string::npos);
 }
@@ -255,14 +268,15 @@ TEST(Image, DamagedFilesNeverCrash) {
     const unsigned seed = std::random_device{}();
     std::printf("seed %u\n", seed);
     std::mt19937 random(seed);
-    for (const char* name : {"baseline.jpg", "progressive.jpg", "cmyk.jpg", "plain.bmp", "animated.gif",
-                             "grey16.png", "palette_alpha.png"}) {
+    for (const char* name : {"baseline.jpg", "progressive.jpg", "cmyk.jpg", "plain.bmp",
+                             "animated.gif", "grey16.png", "palette_alpha.png"}) {
         const std::string whole = pictureFile(name);
         for (int round = 0; round < 150; ++round) {
             std::string file = whole;
             for (unsigned n = 1 + random() % 6; n > 0; --n) {
                 // Headers break more often than data.
-                const std::size_t range = random() % 2 ? file.size() : std::min<std::size_t>(file.size(), 80);
+                const std::size_t range =
+                    random() % 2 ? file.size() : std::min<std::size_t>(file.size(), 80);
                 file[random() % range] = static_cast<char>(random());
             }
             const auto image = decodeImage(asBytes(file));
@@ -270,7 +284,8 @@ TEST(Image, DamagedFilesNeverCrash) {
                 EXPECT_FALSE(image.error().message.empty());
                 continue;
             }
-            EXPECT_EQ(image->pixels.size(), static_cast<std::size_t>(image->width) * image->height * 3);
+            EXPECT_EQ(image->pixels.size(),
+                      static_cast<std::size_t>(image->width) * image->height * 3);
         }
     }
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Picture files for tests: those of tests/fixtures/images, and PNGs and EXIF blocks built byte by byte.
+// Picture files for tests: those of tests/fixtures/images, and PNGs and EXIF blocks built byte by
+// byte.
 
 #include <cstdint>
 #include <span>
@@ -11,11 +12,13 @@ namespace test {
 std::string pictureFile(std::string_view name); // the bytes of tests/fixtures/images/NAME
 std::span<const std::byte> asBytes(std::string_view text);
 
-// A PNG of 8 bits per channel, colour type 2 (RGB) or 6 (RGBA), rows without a filter, not compressed.
-std::string makePng(std::uint32_t width, std::uint32_t height, int channels, std::string_view pixels);
+// A PNG of 8 bits per channel, colour type 2 (RGB) or 6 (RGBA), rows without a filter, not
+// compressed.
+std::string makePng(std::uint32_t width, std::uint32_t height, int channels,
+                    std::string_view pixels);
 // The same with any header and any IDAT content; further chunks stand before IDAT.
-std::string makePng(std::uint32_t width, std::uint32_t height, int bits, int colourType, std::string_view idat,
-                    std::string_view chunksBefore = {});
+std::string makePng(std::uint32_t width, std::uint32_t height, int bits, int colourType,
+                    std::string_view idat, std::string_view chunksBefore = {});
 std::string pngChunk(std::string_view type, std::string_view content);
 std::string zlibStored(std::string_view bytes);
 

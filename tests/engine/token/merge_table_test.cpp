@@ -66,7 +66,8 @@ TEST(MergeTable, ShortAndLongWordsFollowTheDefinition) {
 TEST(MergeTable, AMillionBytesWithoutASpaceTakeNoQuadraticTime) {
     MergeTable table(20);
     for (TokenId level = 0; level < 20; ++level) {
-        table.insert(level, level, static_cast<std::uint32_t>(level), level + 1); // doubles what is joined
+        table.insert(level, level, static_cast<std::uint32_t>(level),
+                     level + 1); // doubles what is joined
     }
     std::vector<TokenId> word(1'000'000, 0);
     const auto begin = std::chrono::steady_clock::now();

@@ -40,7 +40,8 @@ TEST(Pretokenize, CapitalsBeginANewWord) {
 }
 
 TEST(Pretokenize, ALetterOfBothPartsIsGivenBack) {
-    // The second part needs a letter; the last one that may stand in either is taken from the first part.
+    // The second part needs a letter; the last one that may stand in either is taken from the first
+    // part.
     EXPECT_EQ(split("aªA"), (Words{"aª", "A"}));
     EXPECT_EQ(split("AªB"), (Words{"Aª", "B"}));
     EXPECT_EQ(split("AªªBC"), (Words{"Aªª", "BC"}));
@@ -60,7 +61,8 @@ TEST(Pretokenize, ContractionsStayWithTheirWord) {
     EXPECT_EQ(split("rock'n"), (Words{"rock", "'n"}));
     EXPECT_EQ(split("x'lx"), (Words{"x", "'lx"}));
     EXPECT_EQ(split("he'ſ"), (Words{"he'ſ"})) << "the long s is an s without regard to case";
-    EXPECT_EQ(split("don\u2019t"), (Words{"don", "\u2019t"})) << "a curly apostrophe is no contraction";
+    EXPECT_EQ(split("don\u2019t"), (Words{"don", "\u2019t"}))
+        << "a curly apostrophe is no contraction";
     EXPECT_EQ(split("a'store"), (Words{"a's", "tore"})) << "as the expression has it";
 }
 
@@ -84,12 +86,18 @@ TEST(Pretokenize, SpacesLeaveTheLastOneToTheNextWord) {
     EXPECT_EQ(split(" \n "), (Words{" \n", " "}));
     EXPECT_EQ(split("\u3000\u3000x"), (Words{"\u3000", "\u3000x"}));
     EXPECT_EQ(split("1\u00852"), (Words{"1", "\u0085", "2"})) << "U+0085 is a space";
-    EXPECT_EQ(split("1\x1c\x1c" "2"), (Words{"1", "\x1c\x1c", "2"})) << "U+001C is none";
+    EXPECT_EQ(split("1\x1c\x1c"
+                    "2"),
+              (Words{"1", "\x1c\x1c", "2"}))
+        << "U+001C is none";
 }
 
 TEST(Pretokenize, BrokenUtf8IsCoveredToo) {
     EXPECT_EQ(split("a\xFF"), (Words{"a", "\xFF"}));
-    EXPECT_EQ(split("\xFF" "a"), (Words{"\xFF" "a"}));
+    EXPECT_EQ(split("\xFF"
+                    "a"),
+              (Words{"\xFF"
+                     "a"}));
     EXPECT_EQ(split("\xE2\x82"), (Words{"\xE2\x82"}));
 
     const unsigned seed = std::random_device{}();
@@ -97,7 +105,8 @@ TEST(Pretokenize, BrokenUtf8IsCoveredToo) {
     std::mt19937 random(seed);
     for (int round = 0; round < 2000; ++round) {
         std::string text(random() % 40, '\0');
-        for (char& c : text) c = static_cast<char>(random() % 3 == 0 ? " \n'aA1/"[random() % 7] : random());
+        for (char& c : text)
+            c = static_cast<char>(random() % 3 == 0 ? " \n'aA1/"[random() % 7] : random());
         for (const SplitForm form : {SplitForm::Category, SplitForm::Ggml}) {
             std::string joined;
             for (const std::string& word : split(text, form)) {

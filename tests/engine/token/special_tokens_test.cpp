@@ -11,10 +11,17 @@ using engine::TokenId;
 namespace {
 
 const std::vector<std::pair<TokenId, std::string_view>> kReleased = {
-    {200000, "<|begin_of_text|>"},       {200001, "<|end_of_text|>"}, {200007, "<|eom|>"},
-    {200008, "<|eot|>"},                 {200018, "<|finetune_right_pad|>"},
-    {200022, "<|start|>"},               {200023, "<|message|>"},     {200080, "<|image_start|>"},
-    {200081, "<|image_end|>"},           {200090, "<|image|>"},       {200091, "<|video|>"},
+    {200000, "<|begin_of_text|>"},
+    {200001, "<|end_of_text|>"},
+    {200007, "<|eom|>"},
+    {200008, "<|eot|>"},
+    {200018, "<|finetune_right_pad|>"},
+    {200022, "<|start|>"},
+    {200023, "<|message|>"},
+    {200080, "<|image_start|>"},
+    {200081, "<|image_end|>"},
+    {200090, "<|image|>"},
+    {200091, "<|video|>"},
     {200092, "<|patch|>"},
 };
 
@@ -56,8 +63,9 @@ TEST(SpecialTokens, AReleasedVocabularyWithAMarkerElsewhereIsRefused) {
 }
 
 TEST(SpecialTokens, OtherVocabulariesMayHaveOtherIds) {
-    const std::vector<std::string_view> tokens = {"a",        "<|eot|>",         "<|eom|>", "<|end_of_text|>",
-                                                  "<|start|>", "<|begin_of_text|>", "<|message|>", "<|pad|>"};
+    const std::vector<std::string_view> tokens = {
+        "a",         "<|eot|>",           "<|eom|>",     "<|end_of_text|>",
+        "<|start|>", "<|begin_of_text|>", "<|message|>", "<|pad|>"};
     const auto special = SpecialTokens::find(tokens);
     ASSERT_TRUE(special.ok()) << special.error().message;
     EXPECT_EQ(special->eot, 1);

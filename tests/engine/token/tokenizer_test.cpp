@@ -59,7 +59,8 @@ engine::Result<Tokenizer> readBuilt(const test::GgufBuilder& builder) {
     return Tokenizer::read(*file);
 }
 
-test::GgufBuilder smallFile(const std::vector<std::string>& tokens, const std::vector<std::int32_t>& types,
+test::GgufBuilder smallFile(const std::vector<std::string>& tokens,
+                            const std::vector<std::int32_t>& types,
                             const std::vector<std::string>& merges) {
     test::GgufBuilder builder("muse-glimmer");
     builder.text("tokenizer.ggml.model", "gpt2").text("tokenizer.ggml.pre", "llama4");
@@ -79,7 +80,8 @@ TEST_P(TokenizerOracle, EncodesAllStringsAsTheReferenceDoes) {
         const Ids plain = row.value("ids_no_special", ids);
         EXPECT_EQ(tokenizer.encodeWithSpecials(text), ids) << text;
         EXPECT_EQ(tokenizer.encodeText(text), plain) << text;
-        EXPECT_EQ(tokenizer.encodeWithSpecials(text, SplitForm::Ggml), row.value("ids_emulated_regex", ids))
+        EXPECT_EQ(tokenizer.encodeWithSpecials(text, SplitForm::Ggml),
+                  row.value("ids_emulated_regex", ids))
             << text;
         EXPECT_EQ(tokenizer.decode(ids), text);
         EXPECT_EQ(tokenizer.decode(plain), text);
@@ -92,7 +94,8 @@ TEST_P(TokenizerOracle, RenderedChatsGiveTheReferenceIds) {
     const Tokenizer tokenizer = read();
     ASSERT_FALSE(cases["chat"].empty());
     for (const auto& chat : cases["chat"]) {
-        EXPECT_EQ(tokenizer.encodeWithSpecials(chat["text"].get<std::string>()), chat["ids"].get<Ids>());
+        EXPECT_EQ(tokenizer.encodeWithSpecials(chat["text"].get<std::string>()),
+                  chat["ids"].get<Ids>());
     }
 }
 
@@ -121,8 +124,10 @@ TEST_P(TokenizerOracle, AnyBytesComeBackAndNeverBecomeMarkers) {
     for (int round = 0; round < 1000; ++round) {
         std::string text;
         for (std::size_t n = random() % 20; n > 0; --n) {
-            if (random() % 3 == 0) text += pieces[random() % pieces.size()];
-            else text += static_cast<char>(random());
+            if (random() % 3 == 0)
+                text += pieces[random() % pieces.size()];
+            else
+                text += static_cast<char>(random());
         }
         const Ids ids = tokenizer.encodeText(text);
         ASSERT_EQ(tokenizer.decode(ids), text);
@@ -150,12 +155,14 @@ TEST(Tokenizer, MergesByRankAndNeverIntoAMarker) {
         readBuilt(smallFile(tokens, {}, {"a b", "< |", "e o", "<| eot|>", "<|eo t|>", "<| eo"}));
     ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
     EXPECT_EQ(tokenizer->encodeText("ab"), (Ids{256}));
-    for (const TokenId id : tokenizer->encodeText("<|eot|>")) EXPECT_FALSE(tokenizer->isSpecial(id));
+    for (const TokenId id : tokenizer->encodeText("<|eot|>"))
+        EXPECT_FALSE(tokenizer->isSpecial(id));
     EXPECT_EQ(tokenizer->warnings().size(), 1u) << "three merges name what is not there";
 }
 
 TEST(Tokenizer, OddEndTokensAreSaidAndNotBelieved) {
-    // As community conversions have it: markers inside a turn named as its end, or as ordinary tokens.
+    // As community conversions have it: markers inside a turn named as its end, or as ordinary
+    // tokens.
     const auto tokens = smallVocabulary();
     std::vector<std::int32_t> types(tokens.size(), 1);
     for (std::size_t i = 257; i < tokens.size(); ++i) types[i] = 3;
@@ -214,10 +221,17 @@ TEST(Tokenizer, AVocabularyOfTheReleasedSizeLoadsInUnderASecond) {
         tokens[i] = "<|reserved_special_token_" + std::to_string(i - 200'000) + "|>";
     }
     const std::vector<std::pair<std::size_t, std::string>> markers = {
-        {200000, "<|begin_of_text|>"}, {200001, "<|end_of_text|>"}, {200007, "<|eom|>"},
-        {200008, "<|eot|>"}, {200018, "<|finetune_right_pad|>"}, {200022, "<|start|>"},
-        {200023, "<|message|>"}, {200080, "<|image_start|>"}, {200081, "<|image_end|>"},
-        {200091, "<|video|>"}, {200092, "<|patch|>"}};
+        {200000, "<|begin_of_text|>"},
+        {200001, "<|end_of_text|>"},
+        {200007, "<|eom|>"},
+        {200008, "<|eot|>"},
+        {200018, "<|finetune_right_pad|>"},
+        {200022, "<|start|>"},
+        {200023, "<|message|>"},
+        {200080, "<|image_start|>"},
+        {200081, "<|image_end|>"},
+        {200091, "<|video|>"},
+        {200092, "<|patch|>"}};
     for (const auto& [id, text] : markers) tokens[id] = text;
     const std::vector<std::byte> bytes = smallFile(tokens, {}, merges).bytes();
     const auto file = GgufFile::fromBytes(bytes, "large");
@@ -228,5 +242,6 @@ TEST(Tokenizer, AVocabularyOfTheReleasedSizeLoadsInUnderASecond) {
     std::printf("read in %.0f ms\n", taken.count() * 1000);
     ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
     EXPECT_TRUE(tokenizer->isSpecial(201'818));
-    EXPECT_LT(taken.count(), 3.0); // a fifth of a second alone; the bound leaves room for a busy machine
+    EXPECT_LT(taken.count(),
+              3.0); // a fifth of a second alone; the bound leaves room for a busy machine
 }
