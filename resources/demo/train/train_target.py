@@ -85,7 +85,7 @@ def main():
 
     def learn(b, scale):
         m = masks(b["doc"], b["img"], b["win"], c["window"])
-        loss, ce, gl = target_loss(opt.work, c, {k: b[k] for k in KEYS}, m, 0.25)
+        loss, ce, gl = target_loss(opt.work, c, {k: b[k] for k in KEYS}, m, 0.4)
         loss.backward()
         if scale is None:                             # only to compile everything
             opt.refresh()
@@ -114,7 +114,7 @@ def main():
         if p >= ROUND and not opt.quantise:
             print(f"from here on with rounded weights (at {p:.2f})", flush=True)
             opt.quantise = True
-        sums += learn(b, rate(p))
+        sums += learn(b, rate(p) * min(1.0, (n + 1) / 50))
         n += 1
         if fresh:
             seen, pics = seen + b["tokens"], pics + b["pictures"]

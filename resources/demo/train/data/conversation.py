@@ -7,7 +7,7 @@ from .words import plain
 STRENGTHS = ["low", "medium", "high", "xhigh"]
 DEFAULT = "You are a helpful AI assistant.\nKnowledge cutoff: 2026-01-04.\nCurrent date: {d}."
 # what a single question is about, and how often
-MIX = [("help", 13), ("numbers", 24), ("lists", 21), ("pictures", 40), ("two", 4), ("talk", 2.2), ("outside", 2.4), ("foreign", .8), ("empty", .4), ("markers", .7), ("long", .25), ("remember", 1.6), ("style", 4), ("today", .8)]
+MIX = [("help", 16), ("numbers", 19), ("lists", 22), ("pictures", 44), ("two", 4), ("talk", 2.2), ("outside", 2.4), ("foreign", .8), ("empty", .4), ("markers", .7), ("long", .25), ("remember", 1.6), ("style", 4), ("today", .8)]
 
 
 class Conversation:
@@ -45,7 +45,7 @@ def single(rng, split, s, topic, date):
 def styled(rng, split, s):
     """a system text that changes the form of the answer"""
     w, change, check = rng.choice(talk.STYLES)
-    system = talk.frame(rng, w, split)
+    system = talk.frame(rng, w, split, False)
     if rng.random() < .3:
         system = rng.choice(["You are a helpful assistant. ", "You are Glint. ", "Be brief. "]) + system
 

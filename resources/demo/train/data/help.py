@@ -4,7 +4,7 @@ import glob
 import os
 import re
 
-from .words import Turn, frame, held
+from .words import Turn, frame, vary
 
 GUIDE = os.path.normpath(os.path.join(os.path.dirname(__file__), "..", "..", "..", "guide"))
 HOW = ["How do I {x}?", "How can I {x}?", "I want to {x}.", "How to {x}?", "Where do I {x}?", "Tell me how to {x}.", "Can I {x}?", "how do i {x}", "I would like to {x}.", "What must I do to {x}?", "Please tell me how I can {x}.",
@@ -74,14 +74,13 @@ def question(rng, split):
     # the evaluation takes an unseen frame around a known thing, or an unseen way to name it in a known frame
     known = [x for i, x in enumerate(v) if not (len(v) > 4 and i == len(v) - 1)]
     if kind == "q":
-        q = v[-1] if split == "test" and len(v) > 4 else rng.choice(known)
-        if split == "test" and len(v) <= 4:
-            return question(rng, split)
-        return q, head, answer, words
+        if split == "test":
+            return (v[-1], head, answer, words) if len(v) > 4 else question(rng, split)
+        return vary(rng, rng.choice(known)), head, answer, words
     frames = {"a": HOW, "n": WHAT, "m": SAYS}[kind]
     if split == "test":
         if len(v) > 4 and rng.random() < .35:
-            q = frame(rng, frames, "train").format(x=v[-1])
+            q = frame(rng, frames, "known").format(x=v[-1])
         else:
             q = frame(rng, frames, "test").format(x=rng.choice(known))
     else:

@@ -355,7 +355,7 @@ def units(rng, split, s):
 def celsius(rng, split, s):
     while True:
         c = rng.randint(0, 40) * 5
-        if held("cels", c) == (split == "test"):
+        if (c // 5 % 8 == 3) == (split == "test"):
             break
     q = frame(rng, ["Convert {c} °C to °F.", "What is {c} degrees Celsius in Fahrenheit?", "{c} °C in Fahrenheit", "How warm is {c} Celsius in Fahrenheit?",
                     "Please give me {c} degrees Celsius in Fahrenheit."], split).format(c=c)

@@ -482,7 +482,7 @@ class Table(Scene):
         return Turn(frame(rng, w, split).format(c=self.head[j + 1]), f"{spell(self.keys[i])} has the highest {spell(self.head[j + 1])} with {col[i]}.", self.think(s))
 
 
-SCENES = [(Shapes, 3), (Text, 5), (Dialog, 2.6), (Chart, 2.2), (Table, 2.2)]
+SCENES = [(Shapes, 2.6), (Text, 5.5), (Dialog, 2.6), (Chart, 2.3), (Table, 2.5)]
 
 
 def scene(rng, split, kinds=SCENES):

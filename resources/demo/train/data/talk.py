@@ -58,11 +58,11 @@ def outside(rng, split, s):
 
 def foreign(rng, split, s):
     t = ["", "This is not English.", "The text is not English. I answer in English and ask for an English question.", "The text is not English. I answer in English and ask for an English question. Check: the answer is short. Correct."][s]
-    return Turn(frame(rng, FOREIGN, split), ENGLISH, t, {"contains": ["English"]}, "robust")
+    return Turn(frame(rng, FOREIGN, split, False), ENGLISH, t, {"contains": ["English"]}, "robust")
 
 
 def empty(rng, split, s):
-    return Turn(frame(rng, EMPTY, split), NOTHING, "" if s < 2 else "The message is empty or only a mark." + (" Check: there is no word in it. Correct." if s == 3 else ""), {"contains": ["no question"]}, "robust")
+    return Turn(frame(rng, EMPTY, split, False), NOTHING, "" if s < 2 else "The message is empty or only a mark." + (" Check: there is no word in it. Correct." if s == 3 else ""), {"contains": ["no question"]}, "robust")
 
 
 def markers(rng, split, s):

@@ -14,25 +14,113 @@ def held(*key):
     return zlib.crc32("\x1f".join(map(str, key)).encode()) % 10 == 0
 
 
-def frame(rng, frames, split):
-    """One wording. The last fifth of every list (at least one) is kept for the evaluation."""
+# Words that may stand for each other in a question. The model is small and learns wordings by heart where it can;
+# a question that never comes twice in the same words makes it look at what matters.
+_SAME = """what which|which what|tell show give|give tell show|show give tell|picture image photo|pictures images photos|see find notice|count number|number count amount|write put print|shape figure form thing
+shapes figures forms things|sort order arrange|largest biggest highest greatest|smallest lowest least|biggest largest|highest largest top|lowest smallest|make create build produce|create make|value number amount|colour color|please kindly
+convert change turn|turn change convert|window dialog box|button key|title heading name|heading title|text writing words|say read tell|read say|list show name|name tell list|calculate compute work out|compute calculate|chat conversation|conversation chat
+delete remove erase|remove delete|start begin|begin start|hide close|change set adjust alter|set change|use try|many much|does do|do can|can could may|could can|want need like|need want|how where|where how|explain describe|describe explain
+press hit use|happens occurs|mean say|program app tool|computer machine PC|model assistant|answer reply response|answers replies|message text note|send submit|make get|get have|there here|drawn shown|shown drawn|written printed shown|is was|are were
+row line|rows lines entries|column field|columns fields headings|bar column|bars columns|highest tallest|letters characters|word term|words terms|items things entries|item thing entry|total sum|sum total|result answer value|function routine|people persons
+cities towns places|dates days|names people|find spot get|extract pull take|backwards reversed|reverse flip turn|capital big upper|capitals caps|small lower little|number figure|why how|when how|I we|my our|me us|a one|the this that|this that the|these those"""
+SAME = {k: v for k, *v in (x.split() for x in _SAME.replace("\n", "|").split("|"))}
+_BEFORE = ["Please ", "Hello. ", "Hi, ", "Now ", "And ", "Tell me: ", "A question: ", "Next: ", "Okay, ", "Could you help? ", "One more: ", "For my work: ", "Hey. ", "Sorry, ", "Well, ", "I wonder: ", "Can you tell me: ", "Please tell me: ", "Quick question: ", "So: ",
+           "Good. ", "Then ", "Also ", "Just ", "I ask you: ", "Help me. ", "I have a question. ", "Good morning. ", "Let me ask: ", "Do this: ", "Be so kind: "]
+_AFTER = [" Please.", " please", " Thanks.", " Thank you.", " for me", " now", " ok?", "?", "!", ".", " Thanks in advance.", " if you can", " I need it.", " Can you?", " Please tell me.", " again", ", please", " then", " It is for my work.", " I am not sure."]
+_more = {}
+
+
+def more_wordings():
+    if not _more:
+        key = None
+        for line in open(os.path.join(os.path.dirname(__file__), "wordings.txt"), encoding="utf-8"):
+            line = line.rstrip("\n").replace("\\n", "\n")
+            if line.startswith("= "):
+                key = line[2:]
+            elif key and line:
+                _more.setdefault(key, []).extend(line.split("|"))
+    return _more
+
+
+def vary(rng, t):
+    """one wording, said a little differently: other words, missing words, a wrong letter, something before or behind"""
+    if rng.random() < .25:
+        return t
+    w = t.split(" ")
+    free = lambda x: "{" not in x and "\n" not in x and '"' not in x
+    if rng.random() < .4:
+        for i, x in enumerate(w):
+            k = x.lower().strip("?.,:")
+            if free(x) and k in SAME and rng.random() < .35:
+                y = rng.choice(SAME[k])
+                w[i] = (y.capitalize() if x[0].isupper() else y) + x[len(k):]
+    if rng.random() < .22 and len(w) > 3:
+        w = [x for x in w if not free(x) or rng.random() > .22] or w
+    if rng.random() < .05 and len(w) > 4:
+        i = rng.randrange(len(w))
+        if free(w[i]):
+            w[i] = DICT.pick(rng, "train")
+    if rng.random() < .05:
+        i = rng.randrange(len(w))
+        if free(w[i]) and len(w[i]) > 4:
+            j = rng.randrange(1, len(w[i]) - 2)
+            w[i] = w[i][:j] + rng.choice([w[i][j + 1] + w[i][j] + w[i][j + 2:], w[i][j + 1:]])
+    if rng.random() < .12:
+        w = [x.lower() if free(x) else x for x in w]
+    t = " ".join(w)
+    r = rng.random()
+    if r < .18:
+        t = rng.choice(_BEFORE) + (t[0].lower() + t[1:] if t and rng.random() < .6 and not t.startswith(("{", "I ")) else t)
+    elif r < .32:
+        t = t.rstrip("?.") + rng.choice(_AFTER) if rng.random() < .5 else t + rng.choice(_AFTER)
+    elif r < .40:
+        t = t.rstrip("?.")
+    return t
+
+
+def frame(rng, frames, split, free=True):
+    """One wording. The last fifth of every list (at least one) is kept for the evaluation; training adds the wordings of
+    wordings.txt and varies what it draws. `free` is off where the words themselves matter."""
     cut = len(frames) - max(1, len(frames) // 5)
-    return rng.choice(frames[cut:] if split == "test" else frames[:cut])
+    if split == "test":
+        return rng.choice(frames[cut:])
+    if split == "known":
+        return rng.choice(frames[:cut])
+    if not free:
+        return rng.choice(frames[:cut])
+    for _ in range(20):
+        t = vary(rng, rng.choice(frames[:cut] + more_wordings().get(frames[0], [])))
+        if t not in frames[cut:]:              # never by chance what the evaluation asks
+            break
+    return t
 
 
 class Pool:
-    """A list divided by `held`; each half is drawn from in its own split only."""
+    """A list divided by `held`; each half is drawn from in its own split only. In training `wild` of the draws are invented
+    or taken from the dictionary instead, so that the model learns to copy a name and not to remember it."""
 
-    def __init__(self, tag, items):
+    def __init__(self, tag, items, wild=0.0, capital=True):
         items = list(dict.fromkeys(items))
         self.train = [x for x in items if not held(tag, x)]
         self.test = [x for x in items if held(tag, x)] or items[:1]
-        self.all = items
+        self.all, self.wild, self.capital = items, wild, capital
 
     def pick(self, rng, split):
-        return rng.choice(self.test if split == "test" else self.train)
+        if split == "test":
+            return rng.choice(self.test)
+        if self.wild and rng.random() < self.wild:
+            w = DICT.pick(rng, split) if rng.random() < .6 else "".join(rng.choice("bcdfghjklmnprstvwz") + rng.choice(["a", "e", "i", "o", "u", "ar", "en", "il", "on", "ia"]) for _ in range(rng.randint(1, 3))) + rng.choice(["", "", "n", "r", "s", "k"])
+            return w.capitalize() if self.capital else w
+        return rng.choice(self.train)
 
     def sample(self, rng, split, n):
+        if self.wild and split != "test":
+            out = []
+            while len(out) < n:
+                x = self.pick(rng, split)
+                if x not in out:
+                    out.append(x)
+            return out
         src = self.test if split == "test" else self.train
         if len(src) < n:                       # a small pool: fill the evaluation up with known items
             src = self.all
@@ -62,15 +150,15 @@ FIRST = Pool("first", """Anna Ben Clara David Emma Felix Greta Henry Ida Jonas K
 Walter Yara Zoe Alice Bruno Cora Daniel Elena Frank Gina Hugo Iris Jack Kate Lena Max Nora Oscar Petra Quinn Rita Simon Tom
 Una Victor Wanda Xenia Yusuf Amir Bella Carlos Dora Erik Fatima George Hanna Ivan Julia Kofi Laura Marco Nadia Omar Priya
 Rafael Sofia Thomas Ursula Valentin William Aisha Boris Chloe Diego Eva Finn Hana Isaac Jana Kenji Lucy Mateo Nina Otto
-Paula Ravi Sara Tariq Viola Wei Adam Berta Colin Diana Edgar Flora Gustav Helen Igor Joan Klaus Linda Martin Nelly""".split())
+Paula Ravi Sara Tariq Viola Wei Adam Berta Colin Diana Edgar Flora Gustav Helen Igor Joan Klaus Linda Martin Nelly""".split(), wild=.5, capital=True)
 LAST = Pool("last", """Adler Becker Carter Duarte Evans Fischer Garcia Hansen Ivanov Jensen Keller Lopez Meyer Nakamura Olsen Patel Quirk
 Rossi Schmidt Tanaka Ueda Vogel Weber Young Ziegler Arnold Brandt Cohen Dietz Eriksen Fuchs Gruber Haas Irving Jacobs
-Kowalski Lang Moreau Novak Ortiz Peters Reuter Silva Turner Urban Varga Wagner Yilmaz Zimmer Baker Cooper Mason Parker""".split())
+Kowalski Lang Moreau Novak Ortiz Peters Reuter Silva Turner Urban Varga Wagner Yilmaz Zimmer Baker Cooper Mason Parker""".split(), wild=.5, capital=True)
 CITY = Pool("city", """Berlin Paris London Madrid Rome Vienna Prague Lisbon Oslo Dublin Athens Warsaw Zurich Hamburg Munich Lyon Milan
-Porto Bergen Cork Graz Krakow Geneva Bremen Leipzig Seville Turin Malmo Tampere Riga Vilnius Tallinn Basel Ghent Utrecht""".split())
+Porto Bergen Cork Graz Krakow Geneva Bremen Leipzig Seville Turin Malmo Tampere Riga Vilnius Tallinn Basel Ghent Utrecht""".split(), wild=.5, capital=True)
 THING = Pool("thing", """apple pear plum cherry lemon orange melon banana carrot potato onion tomato bean pepper book pen pencil cup plate
 spoon fork knife glass bottle box bag basket chair table lamp clock key coin stamp ticket card ball bike car boat train
-brick nail screw candle flower tree stone shell button shirt sock shoe hat glove scarf coat egg bread cake cookie nut""".split())
+brick nail screw candle flower tree stone shell button shirt sock shoe hat glove scarf coat egg bread cake cookie nut""".split(), wild=.5, capital=False)
 COLOURS = ["red", "blue", "green", "yellow", "orange", "purple", "black", "pink"]
 WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
