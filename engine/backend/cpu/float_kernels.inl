@@ -11,7 +11,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // ---- elementary functions, from exact operations only
 
 // e^x within 1 ulp (measured); 0 below -86.5, infinity above 88.73. x = n ln 2 + f, |f| <= ln 2 / 2.
-inline F expOf(F x) {
+KERNEL_INLINE F expOf(F x) {
     const F magic = bcast(12582912.0f); // 1.5 * 2^23: adding and taking it away rounds to a whole number
     const F limited = minOf(bcast(89.0f), maxOf(bcast(-87.0f), x)); // keeps NaN: see maxOf's rule
     const F n = fma(limited, bcast(1.44269502f), magic) - magic;
@@ -29,10 +29,10 @@ inline F expOf(F x) {
     return whereGreater(bcast(-86.5f), x, zeroF(), r);
 }
 
-inline F sigmoidOf(F x) { return bcast(1.0f) / (bcast(1.0f) + expOf(negate(x))); }
+KERNEL_INLINE F sigmoidOf(F x) { return bcast(1.0f) / (bcast(1.0f) + expOf(negate(x))); }
 
 // tanh within 2 ulp (measured): a polynomial near zero, 1 - 2 / (e^2x + 1) beyond.
-inline F tanhOf(F x) {
+KERNEL_INLINE F tanhOf(F x) {
     const F magnitude = absOf(x);
     const F z = x * x;
     F p = bcast(-5.70498872745e-3f);
@@ -46,7 +46,7 @@ inline F tanhOf(F x) {
 }
 
 // erf within 1.1 ulp (measured): odd polynomial near zero, 1 - e^(polynomial) beyond.
-inline F erfOf(F x) {
+KERNEL_INLINE F erfOf(F x) {
     const F t = absOf(x), s = x * x;
     F r = fma(bcast(-1.72853470e-5f), t, bcast(3.83197126e-4f));
     const F u = fma(bcast(-3.88396438e-3f), t, bcast(2.42546219e-2f));
@@ -150,7 +150,7 @@ inline void floatToHalfRow(const float* x, std::int64_t n, std::uint16_t* out) {
     for (; i < n; ++i) out[i] = scalarToHalf(x[i]);
 }
 // x / d as a whole number within [-limit, limit].
-inline I quotient(F x, F d, float limit) {
+KERNEL_INLINE I quotient(F x, F d, float limit) {
     return toInt(minOf(maxOf(x / d, bcast(-limit)), bcast(limit)));
 }
 inline void floatToQ8Row(const float* x, std::int64_t n, std::uint8_t* out) {

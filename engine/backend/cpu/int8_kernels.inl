@@ -14,7 +14,7 @@ namespace {
 
 // The bits of `mask` (0x03 repeated and so on) at bit `from` of every byte, moved to bit `to`.
 template<int from, int to>
-inline I moveBits(I x, std::int32_t mask) {
+KERNEL_INLINE I moveBits(I x, std::int32_t mask) {
     if constexpr (from > to)
         x = shiftRight<from - to>(x);
     else if constexpr (to > from)
@@ -22,16 +22,16 @@ inline I moveBits(I x, std::int32_t mask) {
     return x & bcastI(mask << to);
 }
 template<int n>
-inline F byteToFloat(I x) { // byte n of each lane, unsigned
+KERNEL_INLINE F byteToFloat(I x) { // byte n of each lane, unsigned
     return toFloat(shiftRight<8 * n>(x) & bcastI(255));
 }
 template<int n>
-inline F signedByteToFloat(I x) {
+KERNEL_INLINE F signedByteToFloat(I x) {
     return toFloat(shiftRightSigned<24>(shiftLeft<24 - 8 * n>(x)));
 }
 constexpr std::int32_t kLow4 = 0x0f0f0f0f, kLow2 = 0x03030303, kLow1 = 0x01010101;
 
-inline F loadHalves(const std::uint8_t* p) { return loadHalf(reinterpret_cast<const std::uint16_t*>(p)); }
+KERNEL_INLINE F loadHalves(const std::uint8_t* p) { return loadHalf(reinterpret_cast<const std::uint16_t*>(p)); }
 
 constexpr int kSigned = 0; // as a format's maxWeight: signed weights, as prepareSigned left them
 
@@ -42,7 +42,7 @@ constexpr int kSigned = 0; // as a format's maxWeight: signed weights, as prepar
 struct ScalesAndMinima {
     F scale[8];
     I minimumPairs[4];
-    void unpack(const std::uint8_t* p) {
+    KERNEL_INLINE void unpack(const std::uint8_t* p) {
         const I a = loadI(p), b = loadI(p + 64), c = loadI(p + 128);
         const I s0 = a & bcastI(0x3f3f3f3f), m0 = b & bcastI(0x3f3f3f3f);
         const I s1 = (c & bcastI(kLow4)) | moveBits<6, 4>(a, kLow2);
@@ -69,16 +69,16 @@ struct Q4K {
     const std::uint8_t* p;
     ScalesAndMinima s;
     F d, dmin;
-    void begin(const std::uint8_t* unit, const std::uint8_t*) {
+    KERNEL_INLINE void begin(const std::uint8_t* unit, const std::uint8_t*) {
         p = unit;
         s.unpack(p + 2048);
         d = loadHalves(p + 2240);
         dmin = loadHalves(p + 2272);
     }
-    F scale(int j) const { return s.scale[j]; }
-    I minimumPairs(int i) const { return s.minimumPairs[i]; }
+    KERNEL_INLINE F scale(int j) const { return s.scale[j]; }
+    KERNEL_INLINE I minimumPairs(int i) const { return s.minimumPairs[i]; }
     template<int g>
-    void unpack(I* w) const {
+    KERNEL_INLINE void unpack(I* w) const {
         for (int i = 0; i < 8; ++i) {
             const I q = loadI(p + 64 * (8 * g + i));
             w[i] = q & bcastI(kLow4);
@@ -86,7 +86,7 @@ struct Q4K {
         }
     }
     static constexpr int maxWeight = 15;
-    static I start(const ActivationUnit&, int) { return zeroI(); }
+    static KERNEL_INLINE I start(const ActivationUnit&, int) { return zeroI(); }
 };
 
 struct Q5K {
@@ -95,16 +95,16 @@ struct Q5K {
     const std::uint8_t* p;
     ScalesAndMinima s;
     F d, dmin;
-    void begin(const std::uint8_t* unit, const std::uint8_t*) {
+    KERNEL_INLINE void begin(const std::uint8_t* unit, const std::uint8_t*) {
         p = unit;
         s.unpack(p + 2560);
         d = loadHalves(p + 2752);
         dmin = loadHalves(p + 2784);
     }
-    F scale(int j) const { return s.scale[j]; }
-    I minimumPairs(int i) const { return s.minimumPairs[i]; }
+    KERNEL_INLINE F scale(int j) const { return s.scale[j]; }
+    KERNEL_INLINE I minimumPairs(int i) const { return s.minimumPairs[i]; }
     template<int g>
-    void unpack(I* w) const {
+    KERNEL_INLINE void unpack(I* w) const {
         for (int i = 0; i < 8; ++i) {
             const I q = loadI(p + 64 * (8 * g + i)), high = loadI(p + 2048 + 64 * i);
             w[i] = (q & bcastI(kLow4)) | moveBits<2 * g, 4>(high, kLow1);
@@ -112,7 +112,7 @@ struct Q5K {
         }
     }
     static constexpr int maxWeight = 31;
-    static I start(const ActivationUnit&, int) { return zeroI(); }
+    static KERNEL_INLINE I start(const ActivationUnit&, int) { return zeroI(); }
 };
 
 struct Q6K {
@@ -121,20 +121,20 @@ struct Q6K {
     const std::uint8_t* p;
     I s[4];
     F d;
-    void begin(const std::uint8_t* unit, const std::uint8_t* tail) {
+    KERNEL_INLINE void begin(const std::uint8_t* unit, const std::uint8_t* tail) {
         p = unit;
         for (int i = 0; i < 4; ++i) s[i] = loadI(p + 3072 + 64 * i);
         d = loadHalves(tail);
     }
     template<int g>
-    void scales(F* f) const {
+    KERNEL_INLINE void scales(F* f) const {
         f[0] = signedByteToFloat<0>(s[g]);
         f[1] = signedByteToFloat<1>(s[g]);
         f[2] = signedByteToFloat<2>(s[g]);
         f[3] = signedByteToFloat<3>(s[g]);
     }
     template<int g>
-    void unpack(I* w) const {
+    KERNEL_INLINE void unpack(I* w) const {
         constexpr int half = g / 2, part = g % 2;
         for (int i = 0; i < 8; ++i) {
             const I a = loadI(p + 64 * (16 * half + i)), b = loadI(p + 64 * (16 * half + 8 + i));
@@ -144,7 +144,7 @@ struct Q6K {
         }
     }
     static constexpr int maxWeight = 63;
-    static I start(const ActivationUnit& x, int j) { return bcastLoad(x.minus32Sum16 + j); }
+    static KERNEL_INLINE I start(const ActivationUnit& x, int j) { return bcastLoad(x.minus32Sum16 + j); }
 };
 
 struct Q3K {
@@ -153,7 +153,7 @@ struct Q3K {
     const std::uint8_t* p;
     I s[4];
     F d;
-    void begin(const std::uint8_t* unit, const std::uint8_t* tail) {
+    KERNEL_INLINE void begin(const std::uint8_t* unit, const std::uint8_t* tail) {
         p = unit;
         const I a = loadI(p + 1536), b = loadI(p + 1600), c = loadI(p + 1664);
         s[0] = (a & bcastI(kLow4)) | moveBits<0, 4>(c, kLow2);
@@ -163,7 +163,7 @@ struct Q3K {
         d = loadHalves(tail);
     }
     template<int g>
-    void scales(F* f) const {
+    KERNEL_INLINE void scales(F* f) const {
         const F offset = bcast(32.0f);
         f[0] = byteToFloat<0>(s[g]) - offset;
         f[1] = byteToFloat<1>(s[g]) - offset;
@@ -171,7 +171,7 @@ struct Q3K {
         f[3] = byteToFloat<3>(s[g]) - offset;
     }
     template<int g>
-    void unpack(I* w) const {
+    KERNEL_INLINE void unpack(I* w) const {
         constexpr int half = g / 2, part = g % 2;
         for (int i = 0; i < 8; ++i) {
             const I q = loadI(p + 64 * (8 * half + i)), high = loadI(p + 1024 + 64 * i);
@@ -180,7 +180,7 @@ struct Q3K {
         }
     }
     static constexpr int maxWeight = 7;
-    static I start(const ActivationUnit& x, int j) { return shiftRightSigned<3>(bcastLoad(x.minus32Sum16 + j)); }
+    static KERNEL_INLINE I start(const ActivationUnit& x, int j) { return shiftRightSigned<3>(bcastLoad(x.minus32Sum16 + j)); }
 };
 
 struct Q2K {
@@ -189,26 +189,26 @@ struct Q2K {
     const std::uint8_t* p;
     I s[4];
     F d, dmin;
-    void begin(const std::uint8_t* unit, const std::uint8_t*) {
+    KERNEL_INLINE void begin(const std::uint8_t* unit, const std::uint8_t*) {
         p = unit;
         for (int i = 0; i < 4; ++i) s[i] = loadI(p + 1024 + 64 * i);
         d = loadHalves(p + 1280);
         dmin = loadHalves(p + 1312);
     }
     template<int g>
-    void scales(F* f) const {
+    KERNEL_INLINE void scales(F* f) const {
         const I low = s[g] & bcastI(kLow4);
         f[0] = byteToFloat<0>(low);
         f[1] = byteToFloat<1>(low);
         f[2] = byteToFloat<2>(low);
         f[3] = byteToFloat<3>(low);
     }
-    I minimumPairs(int i) const {
+    KERNEL_INLINE I minimumPairs(int i) const {
         const I m = i % 2 ? shiftRight<12>(s[i / 2]) : shiftRight<4>(s[i / 2]);
         return m & bcastI(0x000f000f);
     }
     template<int g>
-    void unpack(I* w) const {
+    KERNEL_INLINE void unpack(I* w) const {
         constexpr int half = g / 2, part = g % 2;
         for (int i = 0; i < 8; ++i) {
             const I q = loadI(p + 64 * (8 * half + i));
@@ -217,21 +217,21 @@ struct Q2K {
         }
     }
     static constexpr int maxWeight = 3;
-    static I start(const ActivationUnit&, int) { return zeroI(); }
+    static KERNEL_INLINE I start(const ActivationUnit&, int) { return zeroI(); }
 };
 
 alignas(16) constexpr std::int8_t kIq4Levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                                     1,    13,   25,  38,  53,  69,  89,  113};
 
 // Four dwords of nibbles: the low ones are the first 16 weights, the high ones the last.
-inline void unpackNibbles(const std::uint8_t* p, I* w) {
+KERNEL_INLINE void unpackNibbles(const std::uint8_t* p, I* w) {
     for (int i = 0; i < 4; ++i) {
         const I q = loadI(p + 64 * i);
         w[i] = q & bcastI(kLow4);
         w[4 + i] = moveBits<4, 0>(q, kLow4);
     }
 }
-inline void unpackLevels(const std::uint8_t* p, I* w) {
+KERNEL_INLINE void unpackLevels(const std::uint8_t* p, I* w) {
     unpackNibbles(p, w);
     for (int i = 0; i < 8; ++i) w[i] = prepareSigned(lookUp(kIq4Levels, w[i]));
 }
@@ -242,7 +242,7 @@ struct Iq4Xs {
     const std::uint8_t* p;
     F s[8];
     F d;
-    void begin(const std::uint8_t* unit, const std::uint8_t*) {
+    KERNEL_INLINE void begin(const std::uint8_t* unit, const std::uint8_t*) {
         p = unit;
         const I low = loadI(p + 2048), high = loadU16(reinterpret_cast<const std::uint16_t*>(p + 2112));
         for (int j = 0; j < 8; ++j) {
@@ -252,14 +252,14 @@ struct Iq4Xs {
         }
         d = loadHalves(p + 2144);
     }
-    F scale(int j) const { return s[j]; }
+    KERNEL_INLINE F scale(int j) const { return s[j]; }
     template<int g>
-    void unpack(I* w) const {
+    KERNEL_INLINE void unpack(I* w) const {
         unpackLevels(p + 512 * g, w);
         unpackLevels(p + 512 * g + 256, w + 8);
     }
     static constexpr int maxWeight = kSigned;
-    static I start(const ActivationUnit& x, int j) { return bcastLoad(x.minus128Sum32 + j); }
+    static KERNEL_INLINE I start(const ActivationUnit& x, int j) { return bcastLoad(x.minus128Sum32 + j); }
 };
 
 // Blocks of 32: eight to a unit, the fields of all eight side by side.
@@ -268,14 +268,14 @@ struct Q80 {
     static constexpr int subBlock = 32;
     static constexpr bool superBlock = false, hasMinima = false;
     const std::uint8_t* p;
-    void begin(const std::uint8_t* unit, const std::uint8_t*) { p = unit; }
-    F scale(int b) const { return loadHalves(p + 4096 + 32 * b); }
+    KERNEL_INLINE void begin(const std::uint8_t* unit, const std::uint8_t*) { p = unit; }
+    KERNEL_INLINE F scale(int b) const { return loadHalves(p + 4096 + 32 * b); }
     template<int g>
-    void unpack(I* w) const {
+    KERNEL_INLINE void unpack(I* w) const {
         for (int i = 0; i < 16; ++i) w[i] = prepareSigned(loadI(p + 64 * (16 * g + i)));
     }
     static constexpr int maxWeight = kSigned;
-    static I start(const ActivationUnit& x, int j) { return bcastLoad(x.minus128Sum32 + j); }
+    static KERNEL_INLINE I start(const ActivationUnit& x, int j) { return bcastLoad(x.minus128Sum32 + j); }
 };
 
 struct Q40 {
@@ -283,27 +283,27 @@ struct Q40 {
     static constexpr int subBlock = 32;
     static constexpr bool superBlock = false, hasMinima = false;
     const std::uint8_t* p;
-    void begin(const std::uint8_t* unit, const std::uint8_t*) { p = unit; }
-    F scale(int b) const { return loadHalves(p + 2048 + 32 * b); }
+    KERNEL_INLINE void begin(const std::uint8_t* unit, const std::uint8_t*) { p = unit; }
+    KERNEL_INLINE F scale(int b) const { return loadHalves(p + 2048 + 32 * b); }
     template<int g>
-    void unpack(I* w) const {
+    KERNEL_INLINE void unpack(I* w) const {
         unpackNibbles(p + 512 * g, w);
         unpackNibbles(p + 512 * g + 256, w + 8);
     }
     static constexpr int maxWeight = 15;
-    static I start(const ActivationUnit& x, int j) { return shiftRightSigned<4>(bcastLoad(x.minus128Sum32 + j)); }
+    static KERNEL_INLINE I start(const ActivationUnit& x, int j) { return shiftRightSigned<4>(bcastLoad(x.minus128Sum32 + j)); }
 };
 
 struct Q41 : Q40 {
     static constexpr int mainBytes = 2560;
     static constexpr bool hasMinima = true;
-    F minimum(int b) const { return loadHalves(p + 2304 + 32 * b); }
+    KERNEL_INLINE F minimum(int b) const { return loadHalves(p + 2304 + 32 * b); }
     static constexpr int maxWeight = 15;
-    static I start(const ActivationUnit&, int) { return zeroI(); }
+    static KERNEL_INLINE I start(const ActivationUnit&, int) { return zeroI(); }
 };
 
 // Bit k of `high` is the fifth bit of weight k of its block.
-inline void addFifthBits(I high, I* w) {
+KERNEL_INLINE void addFifthBits(I high, I* w) {
     for (int i = 0; i < 8; ++i) {
         const I nibble = shiftRightBy(high, 4 * i);
         // Bits 0..3 go to bit 4 of bytes 0..3.
@@ -318,35 +318,35 @@ struct Q50 {
     static constexpr int subBlock = 32;
     static constexpr bool superBlock = false, hasMinima = false;
     const std::uint8_t* p;
-    void begin(const std::uint8_t* unit, const std::uint8_t*) { p = unit; }
-    F scale(int b) const { return loadHalves(p + 2560 + 32 * b); }
+    KERNEL_INLINE void begin(const std::uint8_t* unit, const std::uint8_t*) { p = unit; }
+    KERNEL_INLINE F scale(int b) const { return loadHalves(p + 2560 + 32 * b); }
     template<int g>
-    void unpack(I* w) const {
+    KERNEL_INLINE void unpack(I* w) const {
         unpackNibbles(p + 512 * g, w);
         unpackNibbles(p + 512 * g + 256, w + 8);
         addFifthBits(loadI(p + 2048 + 128 * g), w);
         addFifthBits(loadI(p + 2048 + 128 * g + 64), w + 8);
     }
     static constexpr int maxWeight = 31;
-    static I start(const ActivationUnit& x, int j) { return shiftRightSigned<3>(bcastLoad(x.minus128Sum32 + j)); }
+    static KERNEL_INLINE I start(const ActivationUnit& x, int j) { return shiftRightSigned<3>(bcastLoad(x.minus128Sum32 + j)); }
 };
 
 struct Q51 : Q50 {
     static constexpr int mainBytes = 3072;
     static constexpr bool hasMinima = true;
-    F minimum(int b) const { return loadHalves(p + 2816 + 32 * b); }
+    KERNEL_INLINE F minimum(int b) const { return loadHalves(p + 2816 + 32 * b); }
     static constexpr int maxWeight = 31;
-    static I start(const ActivationUnit&, int) { return zeroI(); }
+    static KERNEL_INLINE I start(const ActivationUnit&, int) { return zeroI(); }
 };
 
 struct Iq4Nl : Q40 {
     template<int g>
-    void unpack(I* w) const {
+    KERNEL_INLINE void unpack(I* w) const {
         unpackLevels(p + 512 * g, w);
         unpackLevels(p + 512 * g + 256, w + 8);
     }
     static constexpr int maxWeight = kSigned;
-    static I start(const ActivationUnit& x, int j) { return bcastLoad(x.minus128Sum32 + j); }
+    static KERNEL_INLINE I start(const ActivationUnit& x, int j) { return bcastLoad(x.minus128Sum32 + j); }
 };
 
 // ---- one group of 64 of one unit, all columns: t is brought forward
@@ -355,14 +355,14 @@ struct Iq4Nl : Q40 {
 template<class Format>
 struct RegisterDots {
     I w[16];
-    void beginUnit(const Format&, const ActivationUnit*) {}
+    KERNEL_INLINE void beginUnit(const Format&, const ActivationUnit*) {}
     template<int g>
-    void beginGroup(const Format& f) {
+    KERNEL_INLINE void beginGroup(const Format& f) {
         f.template unpack<g>(w);
     }
     // Sub-block `part` of group g.
     template<int g, int part>
-    F sum(const ActivationUnit& x, int) const {
+    KERNEL_INLINE F sum(const ActivationUnit& x, int) const {
         constexpr int dwords = Format::subBlock / 4, j = g * 64 / Format::subBlock + part;
         const std::int8_t* q = x.q + Format::subBlock * j;
         if constexpr (Format::maxWeight == kSigned)
@@ -373,7 +373,7 @@ struct RegisterDots {
 };
 
 template<int g, class Format, class Dots>
-inline void groupStep(const Format& f, Dots& dots, const ActivationUnit* x, int columns, F* t) {
+KERNEL_INLINE void groupStep(const Format& f, Dots& dots, const ActivationUnit* x, int columns, F* t) {
     dots.template beginGroup<g>(f);
     if constexpr (!Format::superBlock) {
         const F d0 = f.scale(2 * g), d1 = f.scale(2 * g + 1);
@@ -404,7 +404,7 @@ inline void groupStep(const Format& f, Dots& dots, const ActivationUnit* x, int 
 }
 
 template<class Format>
-inline F unitValue(const Format& f, const ActivationUnit& x, F t) {
+KERNEL_INLINE F unitValue(const Format& f, const ActivationUnit& x, F t) {
     if constexpr (!Format::superBlock) {
         return t;
     } else {

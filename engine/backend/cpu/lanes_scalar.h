@@ -6,6 +6,7 @@
 // Everything is in an unnamed namespace on purpose: each file is compiled with its own instruction set, and
 // nothing of it may be shared by the linker.
 
+#include "engine/backend/cpu/kernel_inline.h"
 #include "engine/quant/half.h"
 
 #include <cmath>

@@ -31,7 +31,7 @@ struct TileDots {
 
     // All groups of a unit at once: what is stored here comes back through the cache, and needs time to get
     // there. (Computing the next unit's sums beside this unit's floats was tried and was slower.)
-    void beginUnit(const Format& f, const ActivationUnit* x) {
+    KERNEL_INLINE void beginUnit(const Format& f, const ActivationUnit* x) {
         alignas(64) std::uint8_t weights[64 * 64];
         unpackGroup<0>(f, weights);
         unpackGroup<1>(f, weights);
@@ -52,15 +52,15 @@ struct TileDots {
         }
     }
     template<int g>
-    static void unpackGroup(const Format& f, std::uint8_t* weights) {
+    static KERNEL_INLINE void unpackGroup(const Format& f, std::uint8_t* weights) {
         I w[16];
         f.template unpack<g>(w);
         for (int i = 0; i < 16; ++i) storeI(weights + 64 * (16 * g + i), w[i]);
     }
     template<int g>
-    void beginGroup(const Format&) {}
+    KERNEL_INLINE void beginGroup(const Format&) {}
     template<int g, int part>
-    F sum(const ActivationUnit& x, int column) const {
+    KERNEL_INLINE F sum(const ActivationUnit& x, int column) const {
         constexpr int j = g * parts + part;
         return toFloat(loadI(sums[j][column]) + Format::start(x, j));
     }
