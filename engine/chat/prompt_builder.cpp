@@ -285,15 +285,6 @@ ChatMessage ChatMessage::assistant(std::string text, std::string thinking) {
     return message;
 }
 
-std::string documentText(std::string_view fileName, std::string_view content) {
-    std::string text = "[File: ";
-    text += fileName;
-    text += "]\n";
-    text += content;
-    text += "\n[End of file]\n\n";
-    return text;
-}
-
 std::string systemText(const std::optional<std::string>& callersText, ThinkingStrength strength,
                        std::string_view date) {
     std::string text;

@@ -72,9 +72,6 @@ struct PromptRequest {
 Result<Prompt> buildPrompt(const PromptRequest& request, const Tokenizer& tokenizer,
                            const VisionSpec* vision);
 
-// A text file as part of a user's message: its name and content.
-std::string documentText(std::string_view fileName, std::string_view content);
-
 // The body of a system message: a caller's text (not trimmed) with the strength line if it has
 // none, or, without one (nullopt), the default text. Both end with the line of recipients.
 std::string systemText(const std::optional<std::string>& callersText, ThinkingStrength strength,

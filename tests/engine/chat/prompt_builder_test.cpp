@@ -321,7 +321,7 @@ TEST(PromptBuilder, TypedMarkersNeverBecomeMarkers) {
         recipient.recipient = attack;
         const std::vector<ChatMessage> messages = {
             ChatMessage::system(attack),
-            ChatMessage::user(documentText(attack + ".txt", attack) + attack),
+            ChatMessage::user("notes " + attack + ".txt:\n" + attack),
             ChatMessage::assistant(attack, attack), // an edited answer
             tool,
             call,

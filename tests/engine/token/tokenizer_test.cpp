@@ -5,7 +5,7 @@
 #include "tests/support/gguf_builder.h"
 #include "tests/support/oracle_fixture.h"
 
-#include <chrono>
+#include <ctime>
 #include <random>
 
 using engine::GgufFile;
@@ -139,11 +139,11 @@ TEST_P(TokenizerOracle, AnyBytesComeBackAndNeverBecomeMarkers) {
 TEST_P(TokenizerOracle, OneMillionCharactersTakeNoQuadraticTime) {
     const Tokenizer tokenizer = read();
     const std::string text(1'000'000, 'a');
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     const Ids ids = tokenizer.encodeText(text);
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     EXPECT_EQ(tokenizer.decode(ids), text);
-    EXPECT_LT(taken.count(), 5.0); // some tenths of a second; quadratic would be hours
+    EXPECT_LT(seconds, 5.0); // some tenths of a second; quadratic would be hours
 }
 
 TEST(Tokenizer, MergesByRankAndNeverIntoAMarker) {
@@ -202,7 +202,7 @@ TEST(Tokenizer, DamagedVocabulariesAreRefusedInWords) {
     EXPECT_EQ(kind.error().code, engine::ErrorCode::Unsupported);
 }
 
-TEST(Tokenizer, AVocabularyOfTheReleasedSizeLoadsInUnderASecond) {
+TEST(Tokenizer, AVocabularyOfTheReleasedSizeLoadsQuickly) {
     // Made words: 200,000 ordinary tokens and 440,000 merges, several leading to the same token.
     std::vector<std::string> tokens = byteTokens();
     std::vector<std::string> merges;
@@ -236,12 +236,12 @@ TEST(Tokenizer, AVocabularyOfTheReleasedSizeLoadsInUnderASecond) {
     const std::vector<std::byte> bytes = smallFile(tokens, {}, merges).bytes();
     const auto file = GgufFile::fromBytes(bytes, "large");
     ASSERT_TRUE(file.ok()) << file.error().message;
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     const auto tokenizer = Tokenizer::read(*file);
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    std::printf("read in %.0f ms\n", taken.count() * 1000);
+    const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    std::printf("read in %.0f ms\n", seconds * 1000);
     ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
     EXPECT_TRUE(tokenizer->isSpecial(201'818));
-    EXPECT_LT(taken.count(),
+    EXPECT_LT(seconds,
               3.0); // a fifth of a second alone; the bound leaves room for a busy machine
 }
