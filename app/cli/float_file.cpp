@@ -19,7 +19,8 @@ void FloatFile::append(std::span<const float> values) {
 
 engine::Result<void> FloatFile::close() {
     m_out.close();
-    if (!m_out) return engine::Error{engine::ErrorCode::Io, utf8FromPath(m_path) + " cannot be written"};
+    if (!m_out)
+        return engine::Error{engine::ErrorCode::Io, utf8FromPath(m_path) + " cannot be written"};
     return {};
 }
 

@@ -24,8 +24,8 @@ void append(std::vector<float>& to, const std::vector<float>& values) {
 } // namespace
 
 Result<std::unique_ptr<VisionRun>> VisionRun::open(engine::Backend& backend,
-                                                   const std::filesystem::path& projector, float textEps,
-                                                   int maxCells) {
+                                                   const std::filesystem::path& projector,
+                                                   float textEps, int maxCells) {
     auto file = GgufFile::open(projector);
     if (!file) return file.error();
     std::unique_ptr<VisionRun> run(new VisionRun(std::move(*file)));
@@ -67,12 +67,13 @@ Result<std::unique_ptr<TextRun>> TextRun::open(engine::Backend& backend, const S
     if (!draftSpec) return draftSpec.error();
     auto draftWeights = engine::DraftWeights::load(backend, *run->m_draftFile, *draftSpec, {}, {});
     if (!draftWeights) return draftWeights.error();
-    auto draft = engine::DraftModel::make(backend, *draftSpec, std::move(*draftWeights), *run->m_text,
-                                          setup.chunk);
+    auto draft = engine::DraftModel::make(backend, *draftSpec, std::move(*draftWeights),
+                                          *run->m_text, setup.chunk);
     if (!draft) return draft.error();
     run->m_draft = std::move(*draft);
-    auto draftCache = engine::KvCache::make(
-        backend, engine::DraftModel::kvShape(*draftSpec, setup.contextTokens, setup.chunk, setup.kvType));
+    auto draftCache =
+        engine::KvCache::make(backend, engine::DraftModel::kvShape(*draftSpec, setup.contextTokens,
+                                                                   setup.chunk, setup.kvType));
     if (!draftCache) return draftCache.error();
     run->m_draftCache = std::move(*draftCache);
     return run;
@@ -83,8 +84,8 @@ Tensor TextRun::draftTaps(std::int64_t rows) const {
     return m_taps.tensor(ElementType::F32, rows, std::int64_t(spec.taps.size()) * spec.width);
 }
 
-Result<TextRun::Rows> TextRun::read(std::span<const std::int32_t> ids, std::span<const ImageRows> images,
-                                    const Wanted& wanted) {
+Result<TextRun::Rows> TextRun::read(std::span<const std::int32_t> ids,
+                                    std::span<const ImageRows> images, const Wanted& wanted) {
     Rows out;
     const int width = m_text->spec().width;
     const auto total = static_cast<std::int64_t>(ids.size());
@@ -98,7 +99,8 @@ Result<TextRun::Rows> TextRun::read(std::span<const std::int32_t> ids, std::span
         for (const ImageRows& image : images) {
             const std::int64_t from = std::max(first, image.first);
             const std::int64_t to = std::min(first + count, image.first + image.rows.rows);
-            if (from < to) parts.push_back({from - first, image.rows.rowRange(from - image.first, to - from)});
+            if (from < to)
+                parts.push_back({from - first, image.rows.rowRange(from - image.first, to - from)});
         }
         input.images = parts;
         engine::TextModel::Taps taps;
@@ -117,7 +119,9 @@ Result<TextRun::Rows> TextRun::read(std::span<const std::int32_t> ids, std::span
             row += rows;
         }
         if (wanted.feedDrafter) {
-            if (auto done = m_draft->appendContext(taps.out, m_draftCache->length(), *m_draftCache, {}); !done)
+            if (auto done =
+                    m_draft->appendContext(taps.out, m_draftCache->length(), *m_draftCache, {});
+                !done)
                 return done.error();
             append(out.fused, hostRows(m_backend, m_draft->fusedContext()));
         }

@@ -1,6 +1,6 @@
 #pragma once
-// The models opened one by one, below Session: for commands that look at rows of logits, embeddings or
-// hidden states instead of writing text.
+// The models opened one by one, below Session: for commands that look at rows of logits, embeddings
+// or hidden states instead of writing text.
 
 #include "engine/backend/backend.h"
 #include "engine/gguf/gguf_file.h"
@@ -21,7 +21,8 @@ namespace app {
 // Copies rows to the host, without gaps.
 std::vector<float> hostRows(engine::Backend& backend, engine::Tensor rows);
 
-// The vision tower alone. Its projector's rows pass the norm that the text model gives to embeddings.
+// The vision tower alone. Its projector's rows pass the norm that the text model gives to
+// embeddings.
 class VisionRun {
 public:
     // maxCells: the largest picture that will be encoded. textEps: of the target's norms.
@@ -50,13 +51,14 @@ public:
         engine::KvType kvType = engine::KvType::F16;
         int chunk = 64; // rows read at once
     };
-    static engine::Result<std::unique_ptr<TextRun>> open(engine::Backend& backend, const Setup& setup);
+    static engine::Result<std::unique_ptr<TextRun>> open(engine::Backend& backend,
+                                                         const Setup& setup);
 
     engine::Backend& backend() { return m_backend; }
     const engine::GgufFile& targetFile() const { return m_targetFile; }
     engine::TextModel& text() { return *m_text; }
     engine::KvCache& cache() { return *m_cache; }
-    engine::DraftModel& draft() { return *m_draft; }       // only with a drafter
+    engine::DraftModel& draft() { return *m_draft; }        // only with a drafter
     engine::KvCache& draftCache() { return *m_draftCache; } // only with a drafter
     bool hasDraft() const { return m_draft != nullptr; }
 
@@ -72,15 +74,16 @@ public:
     };
     struct Wanted {
         std::int64_t firstLogits = 0; // logits of rows from this index on
-        std::vector<int> taps;        // residual entering these layers; the number of layers: leaving the last
+        std::vector<int>
+            taps; // residual entering these layers; the number of layers: leaving the last
         bool hidden = false;
-        bool feedDrafter = false;     // appends the drafter's context too
+        bool feedDrafter = false; // appends the drafter's context too
     };
     // Reads ids at the end of the cache and commits them. taps and feedDrafter exclude each other.
     engine::Result<Rows> read(std::span<const std::int32_t> ids, std::span<const ImageRows> images,
                               const Wanted& wanted);
-    // One pass over at most chunk rows that is not committed: for verification. The drafter's taps of the
-    // rows stay in draftTaps().
+    // One pass over at most chunk rows that is not committed: for verification. The drafter's taps
+    // of the rows stay in draftTaps().
     engine::Result<std::vector<float>> verify(std::span<const std::int32_t> ids);
     engine::Tensor draftTaps(std::int64_t rows) const;
     void clear();

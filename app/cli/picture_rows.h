@@ -17,8 +17,8 @@ struct PictureRows {
     std::vector<float> values;
 };
 
-// Encodes pictures with one projector, which is loaded for that and let go. Working memory is that of the
-// largest picture. textEps: of the target's norms.
+// Encodes pictures with one projector, which is loaded for that and let go. Working memory is that
+// of the largest picture. textEps: of the target's norms.
 engine::Result<std::vector<PictureRows>>
 encodePictures(engine::Backend& backend, const std::filesystem::path& projector,
                std::span<const std::shared_ptr<const engine::RgbImage>> pictures, float textEps);

@@ -16,7 +16,9 @@ using engine::Result;
 
 namespace {
 
-Error badInput(std::string message) { return {ErrorCode::InvalidFile, std::move(message)}; }
+Error badInput(std::string message) {
+    return {ErrorCode::InvalidFile, std::move(message)};
+}
 
 std::string today() {
     const std::time_t seconds = std::time(nullptr);
@@ -31,7 +33,8 @@ std::string today() {
     return text;
 }
 
-Result<std::vector<engine::ChatPicture>> readPictures(const Options& options, engine::AlphaRule alpha) {
+Result<std::vector<engine::ChatPicture>> readPictures(const Options& options,
+                                                      engine::AlphaRule alpha) {
     std::vector<engine::ChatPicture> pictures;
     for (const std::string& name : options.all("--image")) {
         auto image = engine::readImage(pathFromUtf8(name), alpha);
@@ -41,7 +44,8 @@ Result<std::vector<engine::ChatPicture>> readPictures(const Options& options, en
     return pictures;
 }
 
-Result<engine::Prompt> promptFromIds(const std::string& text, std::vector<engine::ChatPicture> pictures,
+Result<engine::Prompt> promptFromIds(const std::string& text,
+                                     std::vector<engine::ChatPicture> pictures,
                                      const PromptContext& context) {
     auto ids = parseIds(text);
     if (!ids) return ids.error();
@@ -59,10 +63,11 @@ Result<engine::Prompt> promptFromIds(const std::string& text, std::vector<engine
         const engine::PixelSize size{picture.image->width, picture.image->height};
         const std::int64_t tokens = engine::imageTokens(size, *context.vision);
         at = std::find(at, prompt.ids.end(), patch);
-        const auto end = std::find_if(at, prompt.ids.end(), [&](engine::TokenId id) { return id != patch; });
+        const auto end =
+            std::find_if(at, prompt.ids.end(), [&](engine::TokenId id) { return id != patch; });
         if (end - at != tokens) {
-            return badInput(picture.key + " takes " + std::to_string(tokens) + " places, and --ids has " +
-                            std::to_string(end - at) + " for it");
+            return badInput(picture.key + " takes " + std::to_string(tokens) +
+                            " places, and --ids has " + std::to_string(end - at) + " for it");
         }
         prompt.images.push_back({at - prompt.ids.begin(), tokens, picture.key, picture.image});
         at = end;
@@ -78,12 +83,14 @@ Result<engine::Prompt> promptFromIds(const std::string& text, std::vector<engine
 Result<engine::Prompt> readPrompt(const Options& options, const PromptContext& context) {
     auto pictures = readPictures(options, context.alpha);
     if (!pictures) return pictures.error();
-    if (const auto ids = options.text("--ids")) return promptFromIds(*ids, std::move(*pictures), context);
+    if (const auto ids = options.text("--ids"))
+        return promptFromIds(*ids, std::move(*pictures), context);
 
     engine::PromptRequest request;
     if (const auto word = options.text("--strength")) {
         const auto strength = engine::strengthFromWord(*word);
-        if (!strength) return badInput("--strength takes low, medium, high or xhigh, not \"" + *word + "\"");
+        if (!strength)
+            return badInput("--strength takes low, medium, high or xhigh, not \"" + *word + "\"");
         request.strength = *strength;
     }
     request.date = options.text("--date").value_or(today());
@@ -94,14 +101,16 @@ Result<engine::Prompt> readPrompt(const Options& options, const PromptContext& c
         request.messages = std::move(*messages);
         if (request.messages.empty()) return badInput(*file + " holds no message");
     } else {
-        request.messages.push_back(engine::ChatMessage::user(options.text("--prompt").value_or("")));
+        request.messages.push_back(
+            engine::ChatMessage::user(options.text("--prompt").value_or("")));
     }
     if (const auto text = options.text("--system")) {
         request.messages.insert(request.messages.begin(), engine::ChatMessage::system(*text));
     }
     if (!pictures->empty()) {
         engine::ChatMessage& last = request.messages.back();
-        if (last.role != engine::ChatRole::User) return badInput("a picture belongs to a user's message");
+        if (last.role != engine::ChatRole::User)
+            return badInput("a picture belongs to a user's message");
         last.parts.insert(last.parts.begin(), pictures->begin(), pictures->end());
     }
     return engine::buildPrompt(request, *context.tokenizer, context.vision);

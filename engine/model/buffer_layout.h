@@ -1,6 +1,6 @@
 #pragma once
-// Places the working tensors of a model one after the other in one buffer. The placing function runs twice:
-// without memory, to learn the size, then with the buffer.
+// Places the working tensors of a model one after the other in one buffer. The placing function
+// runs twice: without memory, to learn the size, then with the buffer.
 
 #include "engine/backend/backend.h"
 

@@ -10,7 +10,8 @@ namespace engine {
 
 namespace {
 
-// The fused taps are the widest rows of all (five times the residual), so they are taken a few at a time.
+// The fused taps are the widest rows of all (five times the residual), so they are taken a few at a
+// time.
 constexpr int kFuseRows = 64;
 
 } // namespace
@@ -18,8 +19,8 @@ constexpr int kFuseRows = 64;
 struct DraftModel::State {
     State(Backend& backendIn, DraftSpec specIn, std::shared_ptr<const DraftWeights> weightsIn,
           TextModel& targetIn, int maxContextRowsIn)
-        : backend(backendIn), spec(std::move(specIn)), weights(std::move(weightsIn)), target(targetIn),
-          maxContextRows(maxContextRowsIn) {}
+        : backend(backendIn), spec(std::move(specIn)), weights(std::move(weightsIn)),
+          target(targetIn), maxContextRows(maxContextRowsIn) {}
 
     Backend& backend;
     DraftSpec spec;
@@ -30,13 +31,13 @@ struct DraftModel::State {
 
     Buffer memory;
     std::unique_ptr<Activations> activations;
-    Tensor ids;            // I32 [blockSize, 1]
-    Tensor positions;      // I32 [max(maxContextRows, blockSize), 1]
-    Tensor fused;          // [maxContextRows, width]
-    Tensor k, v;           // [max(kFuseRows, blockSize), kvHeads * headSize]
-    Tensor x, y;           // [blockSize, width] residual; normed input of a half layer, then what it adds
-    Tensor normed;         // [blockSize, width] after the final norm
-    Tensor q, o;           // [blockSize, heads * headSize]
+    Tensor ids;       // I32 [blockSize, 1]
+    Tensor positions; // I32 [max(maxContextRows, blockSize), 1]
+    Tensor fused;     // [maxContextRows, width]
+    Tensor k, v;      // [max(kFuseRows, blockSize), kvHeads * headSize]
+    Tensor x, y;   // [blockSize, width] residual; normed input of a half layer, then what it adds
+    Tensor normed; // [blockSize, width] after the final norm
+    Tensor q, o;   // [blockSize, heads * headSize]
     Tensor ffnGate, ffnUp; // [blockSize, ffnWidth]
     std::vector<std::int32_t> hostIds;
     std::vector<std::int32_t> hostPositions;
@@ -55,29 +56,31 @@ Result<void> DraftModel::State::makeBuffers() {
     const std::int64_t kvWidth = std::int64_t(spec.kvHeads) * spec.headSize;
     const std::int64_t block = spec.blockSize;
     const std::int64_t kvRows = std::max<std::int64_t>(kFuseRows, block);
-    auto allocated = allocateLayout(backend, "working memory of the drafter", [&](BufferLayout& layout) {
-        const auto f32 = [&](std::int64_t n, std::int64_t columns) {
-            return layout.add(ElementType::F32, n, columns);
-        };
-        ids = layout.add(ElementType::I32, block, 1);
-        positions = layout.add(ElementType::I32, std::max<std::int64_t>(maxContextRows, block), 1);
-        fused = f32(maxContextRows, spec.width);
-        k = f32(kvRows, kvWidth);
-        v = f32(kvRows, kvWidth);
-        x = f32(block, spec.width);
-        y = f32(block, spec.width);
-        normed = f32(block, spec.width);
-        q = f32(block, attentionWidth);
-        o = f32(block, attentionWidth);
-        ffnGate = f32(block, spec.ffnWidth);
-        ffnUp = f32(block, spec.ffnWidth);
-    });
+    auto allocated =
+        allocateLayout(backend, "working memory of the drafter", [&](BufferLayout& layout) {
+            const auto f32 = [&](std::int64_t n, std::int64_t columns) {
+                return layout.add(ElementType::F32, n, columns);
+            };
+            ids = layout.add(ElementType::I32, block, 1);
+            positions =
+                layout.add(ElementType::I32, std::max<std::int64_t>(maxContextRows, block), 1);
+            fused = f32(maxContextRows, spec.width);
+            k = f32(kvRows, kvWidth);
+            v = f32(kvRows, kvWidth);
+            x = f32(block, spec.width);
+            y = f32(block, spec.width);
+            normed = f32(block, spec.width);
+            q = f32(block, attentionWidth);
+            o = f32(block, attentionWidth);
+            ffnGate = f32(block, spec.ffnWidth);
+            ffnUp = f32(block, spec.ffnWidth);
+        });
     if (!allocated) return allocated.error();
     memory = std::move(*allocated);
 
     const std::int64_t fuseWidth = std::int64_t(spec.taps.size()) * spec.width;
-    auto made = backend.makeActivations(kvRows, std::max({fuseWidth, attentionWidth,
-                                                          std::int64_t(spec.ffnWidth)}));
+    auto made = backend.makeActivations(
+        kvRows, std::max({fuseWidth, attentionWidth, std::int64_t(spec.ffnWidth)}));
     if (!made) return made.error();
     activations = std::move(*made);
     hostIds.assign(static_cast<std::size_t>(block), spec.maskToken);
@@ -86,7 +89,8 @@ Result<void> DraftModel::State::makeBuffers() {
 }
 
 void DraftModel::State::setPositions(std::int64_t first, std::int64_t count) {
-    std::iota(hostPositions.begin(), hostPositions.begin() + count, static_cast<std::int32_t>(first));
+    std::iota(hostPositions.begin(), hostPositions.begin() + count,
+              static_cast<std::int32_t>(first));
     backend.copyIn(std::as_bytes(std::span(hostPositions).first(static_cast<std::size_t>(count))),
                    positions.rowRange(0, count));
 }
@@ -102,7 +106,8 @@ void DraftModel::State::storeKeys(int layer, KvCache& cache, Tensor ks, Tensor v
 void DraftModel::State::attentionHalf(int layer, KvCache& cache) {
     const DraftWeights::Layer& w = weights->layers[static_cast<std::size_t>(layer)];
     const std::int64_t block = spec.blockSize;
-    const Tensor ks = k.rowRange(0, block), vs = v.rowRange(0, block), at = positions.rowRange(0, block);
+    const Tensor ks = k.rowRange(0, block), vs = v.rowRange(0, block),
+                 at = positions.rowRange(0, block);
 
     backend.normQuantize(x, w.attnNorm->vector(), spec.eps, y, *activations);
     const MatmulJob inputs[] = {{w.q.get(), q}, {w.k.get(), ks}, {w.v.get(), vs}};
@@ -113,10 +118,11 @@ void DraftModel::State::attentionHalf(int layer, KvCache& cache) {
     storeKeys(layer, cache, ks, vs, at);
 
     // The window counts in both directions and includes its ends, unlike the target's.
-    const std::int64_t reach = spec.sliding[static_cast<std::size_t>(layer)] ? spec.slidingWindow
-                                                                             : AttentionSpan::kUnlimited;
-    backend.attention(q, cache.layer(layer), at, {spec.heads, spec.kvHeads, spec.headSize}, {reach, reach},
-                      o);
+    const std::int64_t reach = spec.sliding[static_cast<std::size_t>(layer)]
+                                   ? spec.slidingWindow
+                                   : AttentionSpan::kUnlimited;
+    backend.attention(q, cache.layer(layer), at, {spec.heads, spec.kvHeads, spec.headSize},
+                      {reach, reach}, o);
     backend.quantize(o, *activations);
     const MatmulJob output[] = {{w.attnOutput.get(), y}};
     backend.matmul(output, *activations);
@@ -144,7 +150,8 @@ Result<std::unique_ptr<DraftModel>> DraftModel::make(Backend& backend, DraftSpec
     CHECK(maxContextRows > 0 && weights->layers.size() == static_cast<std::size_t>(spec.layers));
     CHECK(spec.width == target.spec().width && spec.blockSize - 1 <= TextModel::kMaxLogitRows);
     std::unique_ptr<DraftModel> model(new DraftModel);
-    model->m = std::make_unique<State>(backend, std::move(spec), std::move(weights), target, maxContextRows);
+    model->m = std::make_unique<State>(backend, std::move(spec), std::move(weights), target,
+                                       maxContextRows);
     if (auto made = model->m->makeBuffers(); !made) return made.error();
     return model;
 }
@@ -162,8 +169,12 @@ KvShape DraftModel::kvShape(const DraftSpec& spec, std::int64_t contextTokens, i
     return shape;
 }
 
-const DraftSpec& DraftModel::spec() const { return m->spec; }
-std::int64_t DraftModel::workingBytes() const { return m->memory.bytes(); }
+const DraftSpec& DraftModel::spec() const {
+    return m->spec;
+}
+std::int64_t DraftModel::workingBytes() const {
+    return m->memory.bytes();
+}
 
 Result<void> DraftModel::appendContext(Tensor taps, std::int64_t firstPosition, KvCache& cache,
                                        std::stop_token stop) {
@@ -211,7 +222,11 @@ Result<Tensor> DraftModel::draft(std::int32_t anchor, KvCache& cache, std::stop_
     return s.target.rawHead(s.normed.rowRange(1, s.spec.blockSize - 1));
 }
 
-Tensor DraftModel::fusedContext() const { return m->fused.rowRange(0, m->contextRows); }
-Tensor DraftModel::hidden() const { return m->normed; }
+Tensor DraftModel::fusedContext() const {
+    return m->fused.rowRange(0, m->contextRows);
+}
+Tensor DraftModel::hidden() const {
+    return m->normed;
+}
 
 } // namespace engine

@@ -1,7 +1,7 @@
 #pragma once
-// The DFlash drafter (fact page §1.3, oracle's README "DFlash"). It shares the target's embedding table
-// and head. Keys and values of the context come straight from the fused taps; a block of one known token
-// and masks then looks at the context and at itself in both directions.
+// The DFlash drafter (fact page §1.3, oracle's README "DFlash"). It shares the target's embedding
+// table and head. Keys and values of the context come straight from the fused taps; a block of one
+// known token and masks then looks at the context and at itself in both directions.
 //
 // Engine thread.
 
@@ -23,25 +23,27 @@ public:
                                                     TextModel& target, int maxContextRows);
     ~DraftModel();
 
-    // The cache that this model writes: beside the context it holds one block, also at the context's end.
+    // The cache that this model writes: beside the context it holds one block, also at the
+    // context's end.
     static KvShape kvShape(const DraftSpec& spec, std::int64_t contextTokens, int maxContextRows,
                            KvType type);
 
     const DraftSpec& spec() const;
     std::int64_t workingBytes() const;
 
-    // taps: F32 [rows, taps * width] of positions firstPosition == cache.length() ..; writes their keys and
-    // values into the drafter's cache and commits them. rows <= maxContextRows. Cancelled: nothing is
-    // committed.
-    Result<void> appendContext(Tensor taps, std::int64_t firstPosition, KvCache& cache, std::stop_token stop);
+    // taps: F32 [rows, taps * width] of positions firstPosition == cache.length() ..; writes their
+    // keys and values into the drafter's cache and commits them. rows <= maxContextRows. Cancelled:
+    // nothing is committed.
+    Result<void> appendContext(Tensor taps, std::int64_t firstPosition, KvCache& cache,
+                               std::stop_token stop);
 
-    // One pass over the block [anchor, mask, ...] at positions cache.length() ..; returns raw head rows of
-    // rows 1 .. blockSize-1: F32 [blockSize-1, vocabulary], valid until the target's next logits. The
-    // block's own keys and values are not committed.
+    // One pass over the block [anchor, mask, ...] at positions cache.length() ..; returns raw head
+    // rows of rows 1 .. blockSize-1: F32 [blockSize-1, vocabulary], valid until the target's next
+    // logits. The block's own keys and values are not committed.
     Result<Tensor> draft(std::int32_t anchor, KvCache& cache, std::stop_token stop);
 
-    // For comparison with the oracle: after appendContext, its fused rows; after draft, the block's rows
-    // after the final norm.
+    // For comparison with the oracle: after appendContext, its fused rows; after draft, the block's
+    // rows after the final norm.
     Tensor fusedContext() const; // F32 [rows, width]
     Tensor hidden() const;       // F32 [blockSize, width]
 

@@ -19,7 +19,8 @@ constexpr std::int64_t kMaxHeadSize = 4096;
 constexpr std::int64_t kMaxPositions = 1 << 26;
 constexpr std::int64_t kMaxVocabulary = 1 << 24;
 constexpr std::int64_t kMaxTaps = 64;
-constexpr std::int64_t kMaxBlock = 32; // rows that the target verifies at once: TextModel::kMaxLogitRows
+constexpr std::int64_t kMaxBlock =
+    32; // rows that the target verifies at once: TextModel::kMaxLogitRows
 constexpr std::int64_t kDefaultPeriod = 4;
 
 // Reads values of one architecture and remembers the first error, so that reading stays a list.
@@ -39,8 +40,7 @@ public:
     double number(std::string_view name, double least, double most) {
         return take(m_file.number(key(name), least, most), 0.0);
     }
-    template<class T>
-    T take(Result<T> result, T fallback) {
+    template<class T> T take(Result<T> result, T fallback) {
         if (result) return std::move(*result);
         fail(result.error());
         return fallback;
@@ -60,10 +60,13 @@ private:
     std::optional<Error> m_error;
 };
 
-std::string str(std::int64_t value) { return std::to_string(value); }
+std::string str(std::int64_t value) {
+    return std::to_string(value);
+}
 
-// Which layers are sliding. The official file has one bool per layer; others write integers, a shorter array
-// that repeats, the period alone (the last of each period is full), or nothing, which means a period of 4.
+// Which layers are sliding. The official file has one bool per layer; others write integers, a
+// shorter array that repeats, the period alone (the last of each period is full), or nothing, which
+// means a period of 4.
 std::vector<bool> slidingLayers(const GgufFile& file, KeyReader& reader, int layers) {
     std::vector<bool> sliding(static_cast<std::size_t>(layers));
     const std::string key = reader.key(keys::kSlidingPattern);
@@ -72,7 +75,8 @@ std::vector<bool> slidingLayers(const GgufFile& file, KeyReader& reader, int lay
         const auto pattern = reader.take(file.integers(key, kMaxLayers), {});
         reader.require(!reader.ok() || !pattern.empty(), key + " is an empty list");
         if (!reader.ok()) return sliding;
-        for (std::size_t i = 0; i < sliding.size(); ++i) sliding[i] = pattern[i % pattern.size()] != 0;
+        for (std::size_t i = 0; i < sliding.size(); ++i)
+            sliding[i] = pattern[i % pattern.size()] != 0;
         return sliding;
     }
     const std::int64_t period =
@@ -83,8 +87,7 @@ std::vector<bool> slidingLayers(const GgufFile& file, KeyReader& reader, int lay
 }
 
 // The part that target and drafter share.
-template<class Spec>
-void readDecoder(const GgufFile& file, KeyReader& reader, Spec& spec) {
+template<class Spec> void readDecoder(const GgufFile& file, KeyReader& reader, Spec& spec) {
     spec.layers = reader.small(keys::kBlockCount, 1, kMaxLayers);
     spec.width = reader.small(keys::kEmbeddingLength, 1, kMaxWidth);
     spec.ffnWidth = reader.small(keys::kFeedForwardLength, 1, kMaxWidth);
@@ -97,23 +100,25 @@ void readDecoder(const GgufFile& file, KeyReader& reader, Spec& spec) {
     spec.ropeTheta = reader.number(keys::kRopeFreqBase, 1, 1e12);
     if (!reader.ok()) return;
 
-    reader.require(spec.heads % spec.kvHeads == 0,
-                   "its " + str(spec.heads) + " attention heads cannot be shared among " +
-                       str(spec.kvHeads) + " key heads");
+    reader.require(spec.heads % spec.kvHeads == 0, "its " + str(spec.heads) +
+                                                       " attention heads cannot be shared among " +
+                                                       str(spec.kvHeads) + " key heads");
     reader.require(std::int64_t(spec.heads) * spec.headSize <= kMaxWidth,
                    "its attention is wider than Glint can take: " + str(spec.heads) + " heads of " +
                        str(spec.headSize));
     reader.require(spec.headSize % 2 == 0,
                    "its heads are " + str(spec.headSize) + " wide; an even number is needed");
-    reader.require(valueSize == spec.headSize, "its keys are " + str(spec.headSize) + " wide and its values " +
-                                                   str(valueSize) + "; Glint reads equal widths only");
+    reader.require(valueSize == spec.headSize, "its keys are " + str(spec.headSize) +
+                                                   " wide and its values " + str(valueSize) +
+                                                   "; Glint reads equal widths only");
     const std::int64_t rotary = reader.take(
         file.integerOr(reader.key(keys::kRopeDimensionCount), spec.headSize, 1, kMaxHeadSize),
         std::int64_t(spec.headSize));
     reader.require(rotary == spec.headSize,
                    "it turns only " + str(rotary) + " of the " + str(spec.headSize) +
                        " values of a head by their position; Glint reads models that turn all");
-    const auto scaling = reader.take(file.textOr(reader.key("rope.scaling.type"), "none"), std::string_view());
+    const auto scaling =
+        reader.take(file.textOr(reader.key("rope.scaling.type"), "none"), std::string_view());
     reader.require(!reader.ok() || scaling == "none",
                    "it asks for stretched positions (rope scaling " + std::string(scaling) +
                        "), which Glint does not compute");
@@ -183,7 +188,8 @@ Result<VisionSpec> VisionSpec::read(const GgufFile& file) {
     const auto stddev = reader.take(file.numbers(keys::kClipImageStd, 3), {});
     if (reader.error()) return *reader.error();
 
-    reader.require(mean.size() == 3 && stddev.size() == 3, "its colour averages are not three numbers each");
+    reader.require(mean.size() == 3 && stddev.size() == 3,
+                   "its colour averages are not three numbers each");
     if (reader.error()) return *reader.error();
     for (std::size_t i = 0; i < 3; ++i) {
         spec.mean[i] = static_cast<float>(mean[i]);
@@ -196,17 +202,21 @@ Result<VisionSpec> VisionSpec::read(const GgufFile& file) {
                                                      " heads");
     if (reader.error()) return *reader.error();
     spec.headSize = spec.width / spec.heads;
-    reader.require(spec.headSize % 4 == 0, "its heads are " + str(spec.headSize) +
-                                               " wide; a multiple of 4 is needed for rows and columns");
+    reader.require(spec.headSize % 4 == 0,
+                   "its heads are " + str(spec.headSize) +
+                       " wide; a multiple of 4 is needed for rows and columns");
 
-    // The table is square; its side is also that of an attention window. Both are not in the metadata.
+    // The table is square; its side is also that of an attention window. Both are not in the
+    // metadata.
     const GgufTensor* table = file.tensor(kPositionTable);
     reader.require(table != nullptr, std::string(kPositionTable) + " is missing");
     if (reader.error()) return *reader.error();
     const std::int64_t entries = table->rows();
-    const auto side = static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(entries))));
+    const auto side =
+        static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(entries))));
     reader.require(side >= 1 && side <= 4096 && side * side == entries,
-                   std::string(kPositionTable) + " has " + str(entries) + " rows, which is not a square");
+                   std::string(kPositionTable) + " has " + str(entries) +
+                       " rows, which is not a square");
     if (reader.error()) return *reader.error();
     spec.gridSide = static_cast<int>(side);
     return spec;
@@ -229,8 +239,8 @@ Result<DraftSpec> DraftSpec::read(const GgufFile& file, const TextSpec& target) 
     };
     belongs(spec.width == target.width,
             "it is " + str(spec.width) + " wide, the model " + str(target.width));
-    belongs(vocabulary == target.vocabulary, "it knows " + str(vocabulary) + " tokens, the model " +
-                                                 str(target.vocabulary));
+    belongs(vocabulary == target.vocabulary,
+            "it knows " + str(vocabulary) + " tokens, the model " + str(target.vocabulary));
     belongs(spec.maskToken < target.vocabulary,
             "its mask is token " + str(spec.maskToken) + ", outside the vocabulary");
     reader.require(!taps.empty(), "it names no layers of the model to read");

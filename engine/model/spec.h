@@ -1,6 +1,7 @@
 #pragma once
-// The numbers of the three models, read from GGUF metadata and checked: after that they are trusted.
-// Sources: the keys and defaults of the model's fact page; what is not in the files is marked.
+// The numbers of the three models, read from GGUF metadata and checked: after that they are
+// trusted. Sources: the keys and defaults of the model's fact page; what is not in the files is
+// marked.
 
 #include "engine/base/result.h"
 
@@ -14,21 +15,21 @@ class GgufFile;
 
 struct TextSpec {
     int layers = 0;
-    int width = 0;       // of the residual
+    int width = 0; // of the residual
     int ffnWidth = 0;
     int heads = 0;
     int kvHeads = 0;
     int headSize = 0;
     std::int64_t vocabulary = 0;
-    int contextLimit = 0;         // tokens the model was trained for
-    int slidingWindow = 0;        // a query sees this many positions, its own included
-    std::vector<bool> sliding;    // per layer; the others are full and have no position encoding
+    int contextLimit = 0;      // tokens the model was trained for
+    int slidingWindow = 0;     // a query sees this many positions, its own included
+    std::vector<bool> sliding; // per layer; the others are full and have no position encoding
     float eps = 0;
-    float postNormEps = 1e-8f;    // not in the file
+    float postNormEps = 1e-8f; // not in the file
     double ropeTheta = 0;
     float logitScale = 0;
     float logitCap = 0;
-    std::string name;             // general.name
+    std::string name; // general.name
 
     static Result<TextSpec> read(const GgufFile& file);
 };
@@ -40,8 +41,8 @@ struct VisionSpec {
     int heads = 0;
     int headSize = 0;
     int patchSize = 0;
-    int mergeSize = 0;      // patches per side of a cell
-    int gridSide = 0;       // side of the position table, and of an attention window
+    int mergeSize = 0; // patches per side of a cell
+    int gridSide = 0;  // side of the position table, and of an attention window
     int projectionWidth = 0;
     float eps = 0;
     float mean[3] = {};
@@ -64,7 +65,7 @@ struct DraftSpec {
     int slidingWindow = 0;     // inclusive, in both directions
     std::vector<bool> sliding; // per layer
     int blockSize = 0;
-    std::vector<int> taps;     // residual entering these target layers, ascending
+    std::vector<int> taps; // residual entering these target layers, ascending
     std::int32_t maskToken = 0;
     float eps = 0;
     double ropeTheta = 0;

@@ -9,8 +9,10 @@
 namespace engine {
 
 struct TextModel::State {
-    State(Backend& backendIn, TextSpec specIn, std::shared_ptr<const TextWeights> weightsIn, int maxRowsIn)
-        : backend(backendIn), spec(std::move(specIn)), weights(std::move(weightsIn)), maxRows(maxRowsIn) {}
+    State(Backend& backendIn, TextSpec specIn, std::shared_ptr<const TextWeights> weightsIn,
+          int maxRowsIn)
+        : backend(backendIn), spec(std::move(specIn)), weights(std::move(weightsIn)),
+          maxRows(maxRowsIn) {}
 
     Backend& backend;
     TextSpec spec;
@@ -43,26 +45,27 @@ struct TextModel::State {
 Result<void> TextModel::State::makeBuffers() {
     const std::int64_t attentionWidth = std::int64_t(spec.heads) * spec.headSize;
     const std::int64_t kvWidth = std::int64_t(spec.kvHeads) * spec.headSize;
-    auto allocated = allocateLayout(backend, "working memory of the model", [&](BufferLayout& layout) {
-        const auto f32 = [&](std::int64_t n, std::int64_t columns) {
-            return layout.add(ElementType::F32, n, columns);
-        };
-        x = f32(maxRows, spec.width);
-        y = f32(maxRows, spec.width);
-        ids = layout.add(ElementType::I32, maxRows, 1);
-        positions = layout.add(ElementType::I32, maxRows, 1);
-        normed = f32(kMaxLogitRows, spec.width);
-        logits = f32(kMaxLogitRows, spec.vocabulary);
-        const std::int64_t shared = layout.offset();
-        q = f32(maxRows, attentionWidth);
-        gate = f32(maxRows, attentionWidth);
-        o = f32(maxRows, attentionWidth);
-        k = f32(maxRows, kvWidth);
-        v = f32(maxRows, kvWidth);
-        layout.goBackTo(shared);
-        ffnGate = f32(maxRows, spec.ffnWidth);
-        ffnUp = f32(maxRows, spec.ffnWidth);
-    });
+    auto allocated =
+        allocateLayout(backend, "working memory of the model", [&](BufferLayout& layout) {
+            const auto f32 = [&](std::int64_t n, std::int64_t columns) {
+                return layout.add(ElementType::F32, n, columns);
+            };
+            x = f32(maxRows, spec.width);
+            y = f32(maxRows, spec.width);
+            ids = layout.add(ElementType::I32, maxRows, 1);
+            positions = layout.add(ElementType::I32, maxRows, 1);
+            normed = f32(kMaxLogitRows, spec.width);
+            logits = f32(kMaxLogitRows, spec.vocabulary);
+            const std::int64_t shared = layout.offset();
+            q = f32(maxRows, attentionWidth);
+            gate = f32(maxRows, attentionWidth);
+            o = f32(maxRows, attentionWidth);
+            k = f32(maxRows, kvWidth);
+            v = f32(maxRows, kvWidth);
+            layout.goBackTo(shared);
+            ffnGate = f32(maxRows, spec.ffnWidth);
+            ffnUp = f32(maxRows, spec.ffnWidth);
+        });
     if (!allocated) return allocated.error();
     memory = std::move(*allocated);
 
@@ -119,7 +122,8 @@ void TextModel::State::attentionHalf(int layer, KvCache& cache) {
         span.left = spec.slidingWindow - 1;
     }
     backend.kvWrite(cache.layer(layer), ks, vs, at);
-    backend.attention(qs, cache.layer(layer), at, {spec.heads, spec.kvHeads, spec.headSize}, span, os);
+    backend.attention(qs, cache.layer(layer), at, {spec.heads, spec.kvHeads, spec.headSize}, span,
+                      os);
     backend.sigmoidGate(os, gates);
 
     backend.quantize(os, *activations);
@@ -164,7 +168,8 @@ Result<std::unique_ptr<TextModel>> TextModel::make(Backend& backend, TextSpec sp
     return model;
 }
 
-KvShape TextModel::kvShape(const TextSpec& spec, std::int64_t contextTokens, int maxBatch, KvType type) {
+KvShape TextModel::kvShape(const TextSpec& spec, std::int64_t contextTokens, int maxBatch,
+                           KvType type) {
     KvShape shape;
     shape.kvHeads = spec.kvHeads;
     shape.headSize = spec.headSize;
@@ -176,10 +181,18 @@ KvShape TextModel::kvShape(const TextSpec& spec, std::int64_t contextTokens, int
     return shape;
 }
 
-const TextSpec& TextModel::spec() const { return m->spec; }
-const TextWeights& TextModel::weights() const { return *m->weights; }
-int TextModel::maxRows() const { return m->maxRows; }
-std::int64_t TextModel::workingBytes() const { return m->memory.bytes(); }
+const TextSpec& TextModel::spec() const {
+    return m->spec;
+}
+const TextWeights& TextModel::weights() const {
+    return *m->weights;
+}
+int TextModel::maxRows() const {
+    return m->maxRows;
+}
+std::int64_t TextModel::workingBytes() const {
+    return m->memory.bytes();
+}
 
 Result<void> TextModel::forward(const Input& input, KvCache& cache, const Taps& taps,
                                 std::stop_token stop) {
@@ -198,12 +211,15 @@ Result<void> TextModel::forward(const Input& input, KvCache& cache, const Taps& 
     return {};
 }
 
-Tensor TextModel::hidden() const { return m->x.rowRange(0, m->rows); }
+Tensor TextModel::hidden() const {
+    return m->x.rowRange(0, m->rows);
+}
 
 Tensor TextModel::logits(std::int64_t first, std::int64_t count) {
     CHECK(count > 0 && count <= kMaxLogitRows && first + count <= m->rows);
     const Tensor in = m->normed.rowRange(0, count);
-    m->backend.rmsNorm(m->x.rowRange(first, count), m->weights->outputNorm->vector(), m->spec.eps, in);
+    m->backend.rmsNorm(m->x.rowRange(first, count), m->weights->outputNorm->vector(), m->spec.eps,
+                       in);
     const Tensor out = m->head(in);
     m->backend.softcap(out, m->spec.logitScale, m->spec.logitCap);
     return out;

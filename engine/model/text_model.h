@@ -1,10 +1,13 @@
 #pragma once
-// The target: Muse Glimmer's decoder, as calls on a Backend. The formulas are those of the fact page §1.1:
-//   x = rms(embedding); per layer: h = rms(x) * attn_norm; q, k, v, g = projections of h; q and k get a
-//   per-head rms times their norm weights, and rotary positions on sliding layers only; attention; times
-//   sigmoid(g); attn_output; x += rms(., 1e-8) * post_attention_norm; then the same frame around SwiGLU.
+// The target: Muse Glimmer's decoder, as calls on a Backend. The formulas are those of the fact
+// page §1.1:
+//   x = rms(embedding); per layer: h = rms(x) * attn_norm; q, k, v, g = projections of h; q and k
+//   get a per-head rms times their norm weights, and rotary positions on sliding layers only;
+//   attention; times sigmoid(g); attn_output; x += rms(., 1e-8) * post_attention_norm; then the
+//   same frame around SwiGLU.
 //
-// Engine thread. Holds its working buffers for at most `maxRows` rows; allocates nothing afterwards.
+// Engine thread. Holds its working buffers for at most `maxRows` rows; allocates nothing
+// afterwards.
 
 #include "engine/backend/backend.h"
 #include "engine/model/spec.h"
@@ -22,12 +25,13 @@ struct TextWeights; // weights.h
 
 class TextModel {
 public:
-    static Result<std::unique_ptr<TextModel>> make(Backend& backend, TextSpec spec,
-                                                   std::shared_ptr<const TextWeights> weights, int maxRows);
+    static Result<std::unique_ptr<TextModel>>
+    make(Backend& backend, TextSpec spec, std::shared_ptr<const TextWeights> weights, int maxRows);
     ~TextModel();
 
     // The cache that this model writes: passes of at most maxBatch rows.
-    static KvShape kvShape(const TextSpec& spec, std::int64_t contextTokens, int maxBatch, KvType type);
+    static KvShape kvShape(const TextSpec& spec, std::int64_t contextTokens, int maxBatch,
+                           KvType type);
 
     const TextSpec& spec() const;
     const TextWeights& weights() const;
@@ -36,9 +40,9 @@ public:
 
     struct Input {
         std::span<const std::int32_t> ids; // one per row
-        std::int64_t firstPosition = 0;    // row i is at firstPosition + i; must equal cache.length()
-        // Rows of `ids` that pictures take: their normed embedding rows replace the tokens' after the
-        // embedding norm. F32 [count, width] in backend memory.
+        std::int64_t firstPosition = 0; // row i is at firstPosition + i; must equal cache.length()
+        // Rows of `ids` that pictures take: their normed embedding rows replace the tokens' after
+        // the embedding norm. F32 [count, width] in backend memory.
         struct ImageRows {
             std::int64_t firstRow = 0; // in this call
             Tensor rows;
@@ -46,20 +50,22 @@ public:
         std::span<const ImageRows> images;
     };
 
-    // Residual entering each tapped layer, for the drafter: F32 [rows, taps * width], concatenated in the
-    // order of `layers` (ascending).
+    // Residual entering each tapped layer, for the drafter: F32 [rows, taps * width], concatenated
+    // in the order of `layers` (ascending).
     struct Taps {
         std::span<const int> layers;
         Tensor out;
     };
 
-    // Runs all layers and writes keys and values; does not commit them. Afterwards hidden() holds the rows'
-    // residual after the last layer. Cancelled if stop is requested, checked before each layer.
-    Result<void> forward(const Input& input, KvCache& cache, const Taps& taps, std::stop_token stop);
+    // Runs all layers and writes keys and values; does not commit them. Afterwards hidden() holds
+    // the rows' residual after the last layer. Cancelled if stop is requested, checked before each
+    // layer.
+    Result<void> forward(const Input& input, KvCache& cache, const Taps& taps,
+                         std::stop_token stop);
     Tensor hidden() const; // F32 [rows of the last forward, width]
 
-    // Final norm and head over rows first .. first+count-1 of the last forward: scaled and capped logits,
-    // F32 [count, vocabulary], valid until the next call. count <= kMaxLogitRows.
+    // Final norm and head over rows first .. first+count-1 of the last forward: scaled and capped
+    // logits, F32 [count, vocabulary], valid until the next call. count <= kMaxLogitRows.
     static constexpr int kMaxLogitRows = 32;
     Tensor logits(std::int64_t first, std::int64_t count);
 

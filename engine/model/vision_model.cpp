@@ -11,8 +11,8 @@ namespace engine {
 
 namespace {
 
-// Everything but attention works on this many rows at a time, which keeps the wide rows of the feed-forward
-// and of the projector small beside the picture's residual.
+// Everything but attention works on this many rows at a time, which keeps the wide rows of the
+// feed-forward and of the projector small beside the picture's residual.
 constexpr int kChunkPatches = 512;
 constexpr int kChunkCells = 128;
 
@@ -22,7 +22,8 @@ struct Tap {
     double weight[2] = {}; // of first and first + 1; zero outside the table
 };
 
-// Bilinear with half-pixel centres; what lies outside the table counts as zero and is not made up for.
+// Bilinear with half-pixel centres; what lies outside the table counts as zero and is not made up
+// for.
 std::vector<Tap> resampleTaps(int count, int side) {
     std::vector<Tap> taps(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) {
@@ -116,12 +117,13 @@ Result<void> VisionModel::State::makeBuffers() {
     memory = std::move(*allocated);
 
     const std::int64_t widest =
-        std::max({pixelColumns, std::int64_t(spec.width), std::int64_t(spec.ffnWidth), mergedColumns,
-                  weights->project0->rows, weights->project1->rows});
+        std::max({pixelColumns, std::int64_t(spec.width), std::int64_t(spec.ffnWidth),
+                  mergedColumns, weights->project0->rows, weights->project1->rows});
     auto made = backend.makeActivations(std::max(kChunkPatches, kChunkCells), widest);
     if (!made) return made.error();
     activations = std::move(*made);
-    hostRows.reserve(static_cast<std::size_t>(kChunkPatches * std::max<std::int64_t>(pixelColumns, spec.width)));
+    hostRows.reserve(
+        static_cast<std::size_t>(kChunkPatches * std::max<std::int64_t>(pixelColumns, spec.width)));
     return {};
 }
 
@@ -145,7 +147,8 @@ void VisionModel::State::placeRows(const PatchedImage& image) {
     for (int top = 0; top < image.gridRows; top += side)
         for (int left = 0; left < image.gridColumns; left += side) {
             windowStarts.push_back(start);
-            start += std::min(side, image.gridRows - top) * std::min(side, image.gridColumns - left);
+            start +=
+                std::min(side, image.gridRows - top) * std::min(side, image.gridColumns - left);
         }
     windowStarts.push_back(start);
 
@@ -204,7 +207,8 @@ void VisionModel::State::embedPatches(const PatchedImage& image, const Trace& tr
         const Tensor xs = x.rowRange(first, count), ys = y.rowRange(0, count);
         hostRows.clear();
         for (const std::int32_t raster : ids) {
-            const float* patch = image.patches.data() + static_cast<std::size_t>(raster) * pixelColumns;
+            const float* patch =
+                image.patches.data() + static_cast<std::size_t>(raster) * pixelColumns;
             hostRows.insert(hostRows.end(), patch, patch + pixelColumns);
         }
         backend.copyIn(std::as_bytes(std::span(hostRows)), pixels.rowRange(0, count));
@@ -216,12 +220,14 @@ void VisionModel::State::embedPatches(const PatchedImage& image, const Trace& tr
         if (trace) trace("pos", ys);
         backend.add(xs, ys);
         if (trace) trace("embed", xs);
-        backend.layerNorm(xs, weights->preNorm->vector(), weights->preNormBias->vector(), spec.eps, xs);
+        backend.layerNorm(xs, weights->preNorm->vector(), weights->preNormBias->vector(), spec.eps,
+                          xs);
         if (trace) trace("ln_pre", xs);
     });
 }
 
-void VisionModel::State::linear(Tensor in, const Weight& weight, const WeightPtr& bias, Tensor out) {
+void VisionModel::State::linear(Tensor in, const Weight& weight, const WeightPtr& bias,
+                                Tensor out) {
     backend.quantize(in, *activations);
     const MatmulJob job[] = {{&weight, out}};
     backend.matmul(job, *activations);
@@ -234,7 +240,8 @@ void VisionModel::State::queriesKeysValues(const VisionWeights::Layer& w) {
         const Tensor ys = y.rowRange(0, count);
         const Tensor qs = q.rowRange(first, count), ks = k.rowRange(first, count);
         const Tensor vs = v.rowRange(first, count), at = positions.rowRange(first, count);
-        backend.layerNorm(x.rowRange(first, count), w.norm1->vector(), w.norm1Bias->vector(), spec.eps, ys);
+        backend.layerNorm(x.rowRange(first, count), w.norm1->vector(), w.norm1Bias->vector(),
+                          spec.eps, ys);
         backend.quantize(ys, *activations);
         const MatmulJob jobs[] = {{w.q.get(), qs}, {w.k.get(), ks}, {w.v.get(), vs}};
         backend.matmul(jobs, *activations);
@@ -297,14 +304,19 @@ Result<std::unique_ptr<VisionModel>> VisionModel::make(Backend& backend, VisionS
     return model;
 }
 
-const VisionSpec& VisionModel::spec() const { return m->spec; }
-std::int64_t VisionModel::workingBytes() const { return m->memory.bytes(); }
+const VisionSpec& VisionModel::spec() const {
+    return m->spec;
+}
+std::int64_t VisionModel::workingBytes() const {
+    return m->memory.bytes();
+}
 
 Result<Tensor> VisionModel::encode(const PatchedImage& image, std::stop_token stop) {
     return encode(image, std::move(stop), {});
 }
 
-Result<Tensor> VisionModel::encode(const PatchedImage& image, std::stop_token stop, const Trace& trace) {
+Result<Tensor> VisionModel::encode(const PatchedImage& image, std::stop_token stop,
+                                   const Trace& trace) {
     State& s = *m;
     s.patches = std::int64_t(image.gridRows) * image.gridColumns;
     const std::int64_t cells = s.patches / s.mergedPatches();
@@ -332,8 +344,8 @@ Result<Tensor> VisionModel::encode(const PatchedImage& image, std::stop_token st
     }
     s.eachChunk([&](std::int64_t first, std::int64_t count) {
         const Tensor xs = s.x.rowRange(first, count);
-        s.backend.layerNorm(xs, s.weights->postNorm->vector(), s.weights->postNormBias->vector(), s.spec.eps,
-                            xs);
+        s.backend.layerNorm(xs, s.weights->postNorm->vector(), s.weights->postNormBias->vector(),
+                            s.spec.eps, xs);
         if (trace) trace("ln_post", xs);
     });
     s.project(cells, trace);

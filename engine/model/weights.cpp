@@ -22,7 +22,8 @@ struct Need {
 std::string shapeText(std::int64_t columns, std::int64_t rows, bool vector) {
     // As GGUF tools print it: the contiguous side first.
     if (vector) return "[" + std::to_string(columns) + "]";
-    return "[" + std::to_string(columns) + ", " + (rows ? std::to_string(rows) : std::string("any")) + "]";
+    return "[" + std::to_string(columns) + ", " +
+           (rows ? std::to_string(rows) : std::string("any")) + "]";
 }
 
 std::string shapeText(const GgufTensor& tensor) {
@@ -103,7 +104,8 @@ private:
             }
             const bool vector = need.use == WeightUse::Vector;
             const std::int64_t rows = need.rows ? need.rows : tensor->rows();
-            // The patch kernel is stored with four dimensions, all of a row's together are its columns.
+            // The patch kernel is stored with four dimensions, all of a row's together are its
+            // columns.
             const bool flat = tensor->rows() == rows && tensor->columns() == need.columns;
             const bool kernel = tensor->dimensions == 4 && tensor->ne[3] == rows &&
                                 tensor->ne[0] * tensor->ne[1] * tensor->ne[2] == need.columns;
@@ -167,10 +169,9 @@ Result<std::shared_ptr<const TextWeights>> TextWeights::load(Backend& backend, c
     return std::shared_ptr<const TextWeights>(std::move(weights));
 }
 
-Result<std::shared_ptr<const DraftWeights>> DraftWeights::load(Backend& backend, const GgufFile& file,
-                                                               const DraftSpec& spec,
-                                                               const LoadedBytes& progress,
-                                                               std::stop_token stop) {
+Result<std::shared_ptr<const DraftWeights>>
+DraftWeights::load(Backend& backend, const GgufFile& file, const DraftSpec& spec,
+                   const LoadedBytes& progress, std::stop_token stop) {
     auto weights = std::make_shared<DraftWeights>();
     const std::int64_t width = spec.width, ffn = spec.ffnWidth, head = spec.headSize;
     const std::int64_t attention = spec.heads * head, kv = spec.kvHeads * head;
@@ -200,16 +201,16 @@ Result<std::shared_ptr<const DraftWeights>> DraftWeights::load(Backend& backend,
     return std::shared_ptr<const DraftWeights>(std::move(weights));
 }
 
-Result<std::shared_ptr<const VisionWeights>> VisionWeights::load(Backend& backend, const GgufFile& file,
-                                                                 const VisionSpec& spec,
-                                                                 const LoadedBytes& progress,
-                                                                 std::stop_token stop) {
+Result<std::shared_ptr<const VisionWeights>>
+VisionWeights::load(Backend& backend, const GgufFile& file, const VisionSpec& spec,
+                    const LoadedBytes& progress, std::stop_token stop) {
     auto weights = std::make_shared<VisionWeights>();
     const std::int64_t width = spec.width, ffn = spec.ffnWidth;
     const std::int64_t patch = std::int64_t(3) * spec.patchSize * spec.patchSize;
     const std::int64_t cell = std::int64_t(spec.mergeSize) * spec.mergeSize * width;
 
-    // The projector's inner widths are not in the metadata: each matrix takes what the one before it gives.
+    // The projector's inner widths are not in the metadata: each matrix takes what the one before
+    // it gives.
     const GgufTensor* first = file.tensor("mm.0.weight");
     const GgufTensor* second = file.tensor("mm.1.weight");
     const GgufTensor* table = file.tensor("v.position_embd.weight");

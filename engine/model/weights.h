@@ -1,10 +1,12 @@
 #pragma once
-// The tensors of the three models, imported into a backend with their names and shapes checked. Immutable
-// after loading, therefore shared. Shapes are written [rows, columns]: a matrix [r, c] turns c values into r.
+// The tensors of the three models, imported into a backend with their names and shapes checked.
+// Immutable after loading, therefore shared. Shapes are written [rows, columns]: a matrix [r, c]
+// turns c values into r.
 //
-// Loading runs on the engine thread. The backend outlives the weights. Each tensor is read from the mapped
-// file once, and its pages are given back right after, so that memory stays near the size of the file; only
-// the embedding table may be read from the file later, so the file outlives TextWeights.
+// Loading runs on the engine thread. The backend outlives the weights. Each tensor is read from the
+// mapped file once, and its pages are given back right after, so that memory stays near the size of
+// the file; only the embedding table may be read from the file later, so the file outlives
+// TextWeights.
 
 #include "engine/backend/backend.h"
 #include "engine/base/result.h"
@@ -22,7 +24,8 @@ class GgufFile;
 
 using WeightPtr = std::unique_ptr<const Weight>;
 
-// Called after each tensor with the bytes of this file's tensors that are done; the last call says all.
+// Called after each tensor with the bytes of this file's tensors that are done; the last call says
+// all.
 using LoadedBytes = std::function<void(std::int64_t bytesDone)>;
 
 struct TextWeights {
@@ -44,12 +47,12 @@ struct TextWeights {
     };
     WeightPtr embedding; // table [vocabulary, width]
     WeightPtr outputNorm;
-    WeightPtr output;    // [vocabulary, width]
+    WeightPtr output; // [vocabulary, width]
     std::vector<Layer> layers;
     std::int64_t deviceBytes = 0; // of all weights together, beyond the mapped file
 
-    // An error names every tensor that is missing or has the wrong shape. Cancelled if stop is requested,
-    // checked before each tensor. progress may be empty.
+    // An error names every tensor that is missing or has the wrong shape. Cancelled if stop is
+    // requested, checked before each tensor. progress may be empty.
     static Result<std::shared_ptr<const TextWeights>> load(Backend& backend, const GgufFile& file,
                                                            const TextSpec& spec,
                                                            const LoadedBytes& progress,
@@ -58,21 +61,23 @@ struct TextWeights {
 
 struct VisionWeights {
     struct Layer {
-        WeightPtr norm1, norm1Bias;  // vectors [width], as all biases but ffnUp's
-        WeightPtr q, qBias;          // [width, width]
-        WeightPtr k, kBias;          // [width, width]
-        WeightPtr v, vBias;          // [width, width]
-        WeightPtr out, outBias;      // [width, width]
+        WeightPtr norm1, norm1Bias; // vectors [width], as all biases but ffnUp's
+        WeightPtr q, qBias;         // [width, width]
+        WeightPtr k, kBias;         // [width, width]
+        WeightPtr v, vBias;         // [width, width]
+        WeightPtr out, outBias;     // [width, width]
         WeightPtr norm2, norm2Bias;
-        WeightPtr ffnUp, ffnUpBias;  // [ffnWidth, width]
+        WeightPtr ffnUp, ffnUpBias;     // [ffnWidth, width]
         WeightPtr ffnDown, ffnDownBias; // [width, ffnWidth]
     };
     WeightPtr patchEmbedding; // [width, 3 * patchSize^2], columns in the order c, y, x
-    std::vector<float> positionTable; // [gridSide^2, width], rows y * gridSide + x; resampled on the host
+    std::vector<float>
+        positionTable; // [gridSide^2, width], rows y * gridSide + x; resampled on the host
     WeightPtr preNorm, preNormBias;
     std::vector<Layer> layers;
     WeightPtr postNorm, postNormBias;
-    WeightPtr project0; // [?, mergeSize^2 * width], columns channel * mergeSize^2 + dy * mergeSize + dx
+    WeightPtr
+        project0; // [?, mergeSize^2 * width], columns channel * mergeSize^2 + dy * mergeSize + dx
     WeightPtr project1; // [?, rows of project0]
     WeightPtr project2; // [projectionWidth, rows of project1]
     std::int64_t deviceBytes = 0;

@@ -37,9 +37,10 @@ Result<std::unique_ptr<KvCache>> KvCache::make(Backend& backend, const KvShape& 
     CHECK(shape.kvHeads > 0 && shape.headSize > 0 && shape.window > 0 && shape.context > 0 &&
           shape.maxBatch > 0);
     if (shape.type == KvType::Q8_0 && shape.headSize % 32 != 0)
-        return Error{ErrorCode::Unsupported,
-                     "8-bit keys and values need heads whose size is a multiple of 32; this model's have " +
-                         std::to_string(shape.headSize)};
+        return Error{
+            ErrorCode::Unsupported,
+            "8-bit keys and values need heads whose size is a multiple of 32; this model's have " +
+                std::to_string(shape.headSize)};
     std::unique_ptr<KvCache> cache(new KvCache(backend, shape));
     auto memory = backend.allocate(shape.totalBytes(), "keys and values of the conversation");
     if (!memory) return memory.error();
@@ -94,11 +95,10 @@ void KvCache::rewind(std::int64_t length) {
     if (length == 0) m_ringFirst = 0;
 }
 
-// Calls copy(rows of a ring tensor) for the rows of positions first .. end-1, keys and values of every
-// sliding layer, in an order that depends on the arguments only. A range that passes the ring's end comes
-// in two parts.
-template<class Copy>
-void KvCache::eachRingPart(std::int64_t first, std::int64_t end, Copy&& copy) {
+// Calls copy(rows of a ring tensor) for the rows of positions first .. end-1, keys and values of
+// every sliding layer, in an order that depends on the arguments only. A range that passes the
+// ring's end comes in two parts.
+template<class Copy> void KvCache::eachRingPart(std::int64_t first, std::int64_t end, Copy&& copy) {
     const std::int64_t capacity = m_shape.ringRows();
     for (std::size_t i = 0; i < m_layers.size(); ++i) {
         if (!m_shape.sliding[i]) continue;
@@ -119,7 +119,8 @@ Result<KvCache::Snapshot> KvCache::snapshot() {
     snapshot.firstRow = firstNeeded(m_length);
     CHECK(canRewind(m_length));
     std::int64_t bytes = 0;
-    eachRingPart(snapshot.firstRow, m_length, [&](Tensor part) { bytes += part.rows * part.rowBytes(); });
+    eachRingPart(snapshot.firstRow, m_length,
+                 [&](Tensor part) { bytes += part.rows * part.rowBytes(); });
     if (bytes == 0) return snapshot;
 
     auto memory = m_backend.allocate(bytes, "a place to return to in the conversation");

@@ -22,8 +22,9 @@ Result<int> run(const Options& options) {
     if (!path) return path.error();
     auto out = options.path("--out");
     if (!out) return out.error();
-    auto image = engine::readImage(*path, options.has("--drop-alpha") ? engine::AlphaRule::Drop
-                                                                      : engine::AlphaRule::LayOverWhite);
+    auto image =
+        engine::readImage(*path, options.has("--drop-alpha") ? engine::AlphaRule::Drop
+                                                             : engine::AlphaRule::LayOverWhite);
     if (!image) return withContext(image.error(), utf8FromPath(*path));
     auto backend = openBackend(options);
     if (!backend) return backend.error();
@@ -37,7 +38,8 @@ Result<int> run(const Options& options) {
     if (auto written = file.close(); !written) return written.error();
 
     if (options.json())
-        std::printf("%s\n", nlohmann::json{{"rows", rows.rows}, {"columns", rows.columns}}.dump().c_str());
+        std::printf("%s\n",
+                    nlohmann::json{{"rows", rows.rows}, {"columns", rows.columns}}.dump().c_str());
     else
         std::printf("%lld rows of %lld values\n", static_cast<long long>(rows.rows),
                     static_cast<long long>(rows.columns));
@@ -54,7 +56,8 @@ const Command kEmbedImage = {
         {"--mmproj", "FILE", "the vision part"},
         {"--image", "FILE", "the picture"},
         {"--out", "FILE", "where the rows go"},
-        {"--drop-alpha", "", "ignore transparency as the reference does, instead of laying it over white"},
+        {"--drop-alpha", "",
+         "ignore transparency as the reference does, instead of laying it over white"},
     }),
     run,
 };

@@ -44,7 +44,8 @@ public:
         }
         return {};
     }
-    // With rows counted from token `first` on; those that lie before it are negative and not looked at.
+    // With rows counted from token `first` on; those that lie before it are negative and not looked
+    // at.
     std::vector<TextRun::ImageRows> rowsFrom(std::size_t first) const {
         std::vector<TextRun::ImageRows> rows = m_rows;
         for (TextRun::ImageRows& part : rows) part.first -= static_cast<std::int64_t>(first);
@@ -57,7 +58,8 @@ private:
 };
 
 // The projector's numbers, if one is given; it must make rows of this model's width.
-Result<std::optional<engine::VisionSpec>> visionSpec(const Options& options, const engine::TextSpec& text) {
+Result<std::optional<engine::VisionSpec>> visionSpec(const Options& options,
+                                                     const engine::TextSpec& text) {
     if (!options.has("--mmproj")) return std::optional<engine::VisionSpec>();
     const auto path = options.path("--mmproj");
     if (!path) return path.error();
@@ -82,7 +84,8 @@ Result<engine::Prompt> promptOf(const Options& options, const engine::GgufFile& 
     context.vision = vision ? &*vision : nullptr;
     if (options.has("--drop-alpha")) context.alpha = engine::AlphaRule::Drop;
     auto prompt = readPrompt(options, context);
-    if (prompt && prompt->ids.empty()) return Error{ErrorCode::InvalidFile, "there is no token to read"};
+    if (prompt && prompt->ids.empty())
+        return Error{ErrorCode::InvalidFile, "there is no token to read"};
     return prompt;
 }
 
@@ -112,7 +115,8 @@ Result<int> run(const Options& options) {
     if (!prompt->images.empty()) {
         const auto projector = options.path("--mmproj");
         if (!projector) return projector.error();
-        if (auto done = placed.place(**backend, *projector, *prompt, *text); !done) return done.error();
+        if (auto done = placed.place(**backend, *projector, *prompt, *text); !done)
+            return done.error();
     }
     TextRun::Setup setup;
     setup.target = *target;
@@ -124,17 +128,21 @@ Result<int> run(const Options& options) {
     FloatFile file(*out);
     for (std::size_t first = 0; first < ids.size(); first += kChunk) {
         const auto count = std::min<std::size_t>(kChunk, ids.size() - first);
-        auto rows = (*model)->read(std::span(ids).subspan(first, count), placed.rowsFrom(first), {});
+        auto rows =
+            (*model)->read(std::span(ids).subspan(first, count), placed.rowsFrom(first), {});
         if (!rows) return rows.error();
         file.append(rows->logits);
     }
     if (auto written = file.close(); !written) return written.error();
     if (options.json())
-        std::printf("%s\n", nlohmann::json{{"rows", ids.size()}, {"columns", text->vocabulary}, {"ids", ids}}
-                                .dump()
-                                .c_str());
+        std::printf(
+            "%s\n",
+            nlohmann::json{{"rows", ids.size()}, {"columns", text->vocabulary}, {"ids", ids}}
+                .dump()
+                .c_str());
     else
-        std::printf("%zu rows of %lld values\n", ids.size(), static_cast<long long>(text->vocabulary));
+        std::printf("%zu rows of %lld values\n", ids.size(),
+                    static_cast<long long>(text->vocabulary));
     return 0;
 }
 
@@ -152,9 +160,11 @@ const Command kLogits = {
         {"--strength", "WORD", "low, medium, high (the default) or xhigh"},
         {"--date", "DATE", "of the default instructions (default today)"},
         {"--mmproj", "FILE", "the vision part"},
-        {"--image", "FILE", "a picture: for the next run of <|patch|> ids, or of the last message; may be repeated"},
+        {"--image", "FILE",
+         "a picture: for the next run of <|patch|> ids, or of the last message; may be repeated"},
         {"--out", "FILE", "where the logits go, one row per token"},
-        {"--drop-alpha", "", "ignore transparency as the reference does, instead of laying it over white"},
+        {"--drop-alpha", "",
+         "ignore transparency as the reference does, instead of laying it over white"},
     }),
     run,
 };

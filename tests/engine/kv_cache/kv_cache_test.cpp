@@ -143,7 +143,8 @@ TEST(KvCache, RewindKeepsTheWindow) {
         const std::int64_t start = cache->length();
         writer.write(rows, 1);
         cache->commit(start + std::int64_t(random() % static_cast<unsigned>(rows + 1)));
-        ASSERT_TRUE(cache->canRewind(start)) << "seed " << seed; // over the drafts of one pass, always
+        ASSERT_TRUE(cache->canRewind(start))
+            << "seed " << seed; // over the drafts of one pass, always
 
         // Wherever it says one may go back to, the window before that place is there.
         const auto length = std::int64_t(random() % static_cast<unsigned>(cache->length() + 1));

@@ -4,8 +4,8 @@
 
 using namespace engine;
 using namespace test;
-using app::TextRun;
 using app::hostRows;
+using app::TextRun;
 
 namespace {
 
@@ -55,7 +55,8 @@ TEST(DraftModel, BlockFitsAtTheVeryEndOfTheContext) {
     const auto backend = processor();
     const auto run = openTrio(*backend);
     const std::size_t whole[] = {64};
-    EXPECT_FALSE(draftAfter(*run, someIds(600), whole).empty()); // all positions that the caches hold
+    EXPECT_FALSE(
+        draftAfter(*run, someIds(600), whole).empty()); // all positions that the caches hold
 }
 
 TEST(DraftModel, StopCommitsNothing) {
@@ -66,8 +67,8 @@ TEST(DraftModel, StopCommitsNothing) {
     draftAfter(*run, ids, whole);
     std::stop_source stop;
     stop.request_stop();
-    const auto appended = run->draft().appendContext(run->draftTaps(10), 100, run->draftCache(),
-                                                     stop.get_token());
+    const auto appended =
+        run->draft().appendContext(run->draftTaps(10), 100, run->draftCache(), stop.get_token());
     ASSERT_FALSE(appended.ok());
     EXPECT_EQ(appended.error().code, ErrorCode::Cancelled);
     EXPECT_EQ(run->draftCache().length(), 100);

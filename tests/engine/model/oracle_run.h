@@ -12,8 +12,8 @@ inline void expectAllPassed(const app::fixture::Report& report, std::size_t leas
     EXPECT_GE(report.checks().size(), leastChecks); // that nothing was left out
 }
 
-inline void expectParts(const std::string& name, engine::CpuMath math, engine::KvType kvType, int threads,
-                        std::size_t leastChecks) {
+inline void expectParts(const std::string& name, engine::CpuMath math, engine::KvType kvType,
+                        int threads, std::size_t leastChecks) {
     const auto folder = oracleFolder(name);
     if (folder.empty()) GTEST_SKIP() << "skipped: fixture not here";
     const auto backend = processor(math, threads);
@@ -23,14 +23,15 @@ inline void expectParts(const std::string& name, engine::CpuMath math, engine::K
     expectAllPassed(report, leastChecks);
 }
 
-inline void expectSession(const std::string& name, engine::CpuMath math, engine::KvType kvType, int threads,
-                          std::size_t leastChecks) {
+inline void expectSession(const std::string& name, engine::CpuMath math, engine::KvType kvType,
+                          int threads, std::size_t leastChecks) {
     const auto folder = oracleFolder(name);
     if (folder.empty()) GTEST_SKIP() << "skipped: fixture not here";
     auto backend = processor(math, threads);
     ASSERT_NE(backend, nullptr);
     app::fixture::Report report;
-    app::fixture::compareSession(folder, std::move(backend), {math == engine::CpuMath::Int8, kvType}, report);
+    app::fixture::compareSession(folder, std::move(backend),
+                                 {math == engine::CpuMath::Int8, kvType}, report);
     expectAllPassed(report, leastChecks);
 }
 

@@ -1,5 +1,5 @@
-// The larger trio has the release's shapes and quantised weights; it lies beside the checkout, if anywhere.
-// Sessions of both.
+// The larger trio has the release's shapes and quantised weights; it lies beside the checkout, if
+// anywhere. Sessions of both.
 
 #include "tests/engine/model/oracle_run.h"
 

@@ -21,7 +21,8 @@ std::vector<std::string> vocabulary(std::size_t size) {
 // The numbers of a small decoder, each of which a test may replace.
 struct DecoderKeys {
     std::string architecture = "muse-glimmer";
-    std::uint32_t layers = 8, width = 64, ffn = 96, heads = 4, kvHeads = 2, keySize = 16, valueSize = 16;
+    std::uint32_t layers = 8, width = 64, ffn = 96, heads = 4, kvHeads = 2, keySize = 16,
+                  valueSize = 16;
     std::uint32_t window = 32;
     float eps = 1e-5f, theta = 500000, scale = 0.19611613f, cap = 20;
     std::size_t tokens = 50;
@@ -51,7 +52,9 @@ Result<Spec> readSpec(const GgufBuilder& builder, const Rest&... rest) {
     return Spec::read(*file, rest...);
 }
 
-Result<TextSpec> readText(const DecoderKeys& keys) { return readSpec<TextSpec>(keys.builder()); }
+Result<TextSpec> readText(const DecoderKeys& keys) {
+    return readSpec<TextSpec>(keys.builder());
+}
 
 std::string pattern(const std::vector<bool>& sliding) {
     std::string text;
@@ -102,16 +105,24 @@ TEST(TextSpec, ReadsEveryFormOfTheLayerPattern) {
                   f.booleans(kPattern, {true, false, true, true, true, true, false, true});
               }),
               "sFssssFs");
-    EXPECT_EQ(patternWith([](GgufBuilder& f) { f.i32s(kPattern, {1, 1, 0, 0, 1, 1, 1, 0}); }), "ssFFsssF");
-    EXPECT_EQ(patternWith([](GgufBuilder& f) { f.booleans(kPattern, {true, true, false}); }), "ssFssFss");
+    EXPECT_EQ(patternWith([](GgufBuilder& f) {
+                  f.i32s(kPattern, {1, 1, 0, 0, 1, 1, 1, 0});
+              }),
+              "ssFFsssF");
+    EXPECT_EQ(patternWith([](GgufBuilder& f) {
+                  f.booleans(kPattern, {true, true, false});
+              }),
+              "ssFssFss");
     EXPECT_EQ(patternWith([](GgufBuilder& f) { f.u32(kPattern, 4); }, 10), "sssFsssFss");
     EXPECT_EQ(patternWith([](GgufBuilder& f) { f.u32(kPattern, 2); }), "sFsFsFsF");
     EXPECT_EQ(patternWith([](GgufBuilder& f) { f.u32(kPattern, 1); }), "FFFFFFFF");
 }
 
 TEST(TextSpec, RefusesPatternsThatSayNothing) {
-    EXPECT_NE(patternWith([](GgufBuilder& f) { f.booleans(kPattern, {}); }).find("empty"), std::string::npos);
-    EXPECT_NE(patternWith([](GgufBuilder& f) { f.u32(kPattern, 0); }).find(kPattern), std::string::npos);
+    EXPECT_NE(patternWith([](GgufBuilder& f) { f.booleans(kPattern, {}); }).find("empty"),
+              std::string::npos);
+    EXPECT_NE(patternWith([](GgufBuilder& f) { f.u32(kPattern, 0); }).find(kPattern),
+              std::string::npos);
     EXPECT_NE(patternWith([](GgufBuilder& f) { f.text(kPattern, "sssF"); }).find(kPattern),
               std::string::npos);
 }
@@ -146,7 +157,10 @@ TEST(TextSpec, RefusesHostileNumbersInWords) {
         [](DecoderKeys& k) { k.keySize = 0; },
         [](DecoderKeys& k) { k.keySize = k.valueSize = 17; }, // no pairs
         [](DecoderKeys& k) { k.valueSize = 8; },
-        [](DecoderKeys& k) { k.heads = 4096; k.keySize = k.valueSize = 4096; },
+        [](DecoderKeys& k) {
+            k.heads = 4096;
+            k.keySize = k.valueSize = 4096;
+        },
         [](DecoderKeys& k) { k.window = 0; },
         [](DecoderKeys& k) { k.eps = -1; },
         [](DecoderKeys& k) { k.eps = std::numeric_limits<float>::quiet_NaN(); },
@@ -205,7 +219,9 @@ void expectRefused(const DraftKeys& keys, std::string_view part) {
 
 TEST(DraftSpec, ReadsTheNumbersOfTheFile) {
     DraftKeys keys;
-    keys.more = [](GgufBuilder& f) { f.booleans("dflash.attention.sliding_window_pattern", {true, true}); };
+    keys.more = [](GgufBuilder& f) {
+        f.booleans("dflash.attention.sliding_window_pattern", {true, true});
+    };
     const auto spec = readDraft(keys);
     ASSERT_TRUE(spec.ok()) << spec.error().message;
     EXPECT_EQ(spec->blockSize, 16);
@@ -280,7 +296,9 @@ struct VisionKeys {
         GgufBuilder file("clip");
         file.boolean("clip.has_vision_encoder", true).text("clip.projector_type", projector);
         const std::string v = "clip.vision.";
-        file.u32(v + "projection_dim", projection).u32(v + "image_size", 896).u32(v + "patch_size", patch);
+        file.u32(v + "projection_dim", projection)
+            .u32(v + "image_size", 896)
+            .u32(v + "patch_size", patch);
         file.u32(v + "embedding_length", width).u32(v + "feed_forward_length", 96);
         file.u32(v + "block_count", layers).u32(v + "attention.head_count", heads);
         file.f32(v + "attention.layer_norm_epsilon", 1e-5f).u32(v + "spatial_merge_size", merge);

@@ -8,7 +8,8 @@ using app::TextRun;
 
 namespace {
 
-TextRun::Rows readAll(TextRun& run, std::span<const std::int32_t> ids, std::span<const std::size_t> pieces) {
+TextRun::Rows readAll(TextRun& run, std::span<const std::int32_t> ids,
+                      std::span<const std::size_t> pieces) {
     TextRun::Rows all;
     std::size_t first = 0;
     TextRun::Wanted wanted;
@@ -18,7 +19,8 @@ TextRun::Rows readAll(TextRun& run, std::span<const std::int32_t> ids, std::span
         const std::size_t count = std::min(pieces[i % pieces.size()], ids.size() - first);
         auto rows = run.read(ids.subspan(first, count), {}, wanted);
         EXPECT_TRUE(rows.ok());
-        for (const auto part : {&TextRun::Rows::logits, &TextRun::Rows::taps, &TextRun::Rows::hidden})
+        for (const auto part :
+             {&TextRun::Rows::logits, &TextRun::Rows::taps, &TextRun::Rows::hidden})
             (all.*part).insert((all.*part).end(), ((*rows).*part).begin(), ((*rows).*part).end());
         first += count;
     }
@@ -43,7 +45,8 @@ TEST_P(TextModelArithmetic, RowsDoNotDependOnHowTheTextWasCut) {
     const auto run = openTrio(*backend, 64, kvType);
     const std::size_t whole[] = {64}, single[] = {1}, mixed[] = {16, 1, 5, 64, 2, 31};
     const TextRun::Rows first = readAll(*run, ids, whole);
-    for (const auto pieces : {std::span<const std::size_t>(single), std::span<const std::size_t>(mixed)}) {
+    for (const auto pieces :
+         {std::span<const std::size_t>(single), std::span<const std::size_t>(mixed)}) {
         run->clear();
         expectSame(first, readAll(*run, ids, pieces));
     }
@@ -140,12 +143,14 @@ TEST(TextModel, PictureRowsTakeThePlaceOfTokensWhereverTheTextIsCut) {
     std::vector<float> values;
     for (std::int64_t i = 0; i < 30 * width; ++i) values.push_back(float((i * 37) % 101) / 50 - 1);
     backend->copyIn(std::as_bytes(std::span(values)), rows);
-    const TextRun::ImageRows image[] = {{50, rows}}; // rows 50 .. 79 lie across the chunk border at 64
+    const TextRun::ImageRows image[] = {
+        {50, rows}}; // rows 50 .. 79 lie across the chunk border at 64
     TextRun::Wanted wanted;
     wanted.taps = {0};
     const auto read = run->read(ids, image, wanted);
     ASSERT_TRUE(read.ok());
-    const std::vector<float> replaced(read->taps.begin() + 50 * width, read->taps.begin() + 80 * width);
+    const std::vector<float> replaced(read->taps.begin() + 50 * width,
+                                      read->taps.begin() + 80 * width);
     expectSameBits(replaced, values, "rows");
 
     const auto larger = openTrio(*backend, 90);

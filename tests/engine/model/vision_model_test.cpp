@@ -11,7 +11,8 @@ using namespace test;
 namespace {
 
 std::unique_ptr<app::VisionRun> openTower(Backend& backend, int maxCells) {
-    auto run = app::VisionRun::open(backend, oracleFolder("tiny-f32") / "mmproj.gguf", 1e-5f, maxCells);
+    auto run =
+        app::VisionRun::open(backend, oracleFolder("tiny-f32") / "mmproj.gguf", 1e-5f, maxCells);
     EXPECT_TRUE(run.ok()) << (run.ok() ? "" : run.error().message);
     return run ? std::move(*run) : nullptr;
 }
@@ -65,12 +66,12 @@ TEST(VisionModel, RowsAreTheProjectedOnesMadeUnitSize) {
     const auto backend = processor();
     const auto run = openTower(*backend, 360);
     std::vector<float> projected;
-    const auto rows = run->model().encode(picture(run->spec(), 36, 40), {},
-                                          [&](std::string_view stage, Tensor part) {
-                                              if (stage != "projected") return;
-                                              const auto values = app::hostRows(*backend, part);
-                                              projected.insert(projected.end(), values.begin(), values.end());
-                                          });
+    const auto rows = run->model().encode(
+        picture(run->spec(), 36, 40), {}, [&](std::string_view stage, Tensor part) {
+            if (stage != "projected") return;
+            const auto values = app::hostRows(*backend, part);
+            projected.insert(projected.end(), values.begin(), values.end());
+        });
     ASSERT_TRUE(rows.ok());
     const std::vector<float> values = app::hostRows(*backend, *rows);
     ASSERT_EQ(projected.size(), values.size());

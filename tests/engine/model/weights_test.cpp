@@ -25,16 +25,20 @@ TextSpec tinySpec() {
 using Names = std::vector<std::pair<std::string, std::vector<std::uint64_t>>>;
 
 Names tinyTensors() {
-    Names tensors = {{"token_embd.weight", {64, 50}}, {"output.weight", {64, 50}}, {"output_norm.weight", {64}}};
+    Names tensors = {
+        {"token_embd.weight", {64, 50}}, {"output.weight", {64, 50}}, {"output_norm.weight", {64}}};
     for (const std::string block : {"blk.0.", "blk.1."}) {
         for (const char* norm : {"attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm"})
             tensors.push_back({block + norm + ".weight", {64}});
         for (const char* norm : {"attn_q_norm", "attn_k_norm"})
             tensors.push_back({block + norm + ".weight", {16}});
-        for (const char* wide : {"attn_q", "attn_gate"}) tensors.push_back({block + wide + ".weight", {64, 64}});
-        for (const char* narrow : {"attn_k", "attn_v"}) tensors.push_back({block + narrow + ".weight", {64, 32}});
+        for (const char* wide : {"attn_q", "attn_gate"})
+            tensors.push_back({block + wide + ".weight", {64, 64}});
+        for (const char* narrow : {"attn_k", "attn_v"})
+            tensors.push_back({block + narrow + ".weight", {64, 32}});
         tensors.push_back({block + "attn_output.weight", {64, 64}});
-        for (const char* up : {"ffn_gate", "ffn_up"}) tensors.push_back({block + up + ".weight", {64, 96}});
+        for (const char* up : {"ffn_gate", "ffn_up"})
+            tensors.push_back({block + up + ".weight", {64, 96}});
         tensors.push_back({block + "ffn_down.weight", {96, 64}});
     }
     return tensors;
@@ -46,8 +50,8 @@ std::vector<std::byte> fileOf(const Names& tensors) {
     return builder.bytes();
 }
 
-Result<std::shared_ptr<const TextWeights>> load(const Names& tensors, const LoadedBytes& progress = {},
-                                                std::stop_token stop = {}) {
+Result<std::shared_ptr<const TextWeights>>
+load(const Names& tensors, const LoadedBytes& progress = {}, std::stop_token stop = {}) {
     static const auto backend = processor();
     const std::vector<std::byte> bytes = fileOf(tensors);
     const auto file = GgufFile::fromBytes(bytes, "test.gguf");
@@ -94,8 +98,10 @@ TEST(TextWeights, LoadsEveryTensorOnceAndSaysHowFarItIs) {
 }
 
 TEST(TextWeights, NamesWhatIsMissing) {
-    EXPECT_NE(refusal(without("blk.1.ffn_up.weight")).find("blk.1.ffn_up.weight is missing"), std::string::npos);
-    EXPECT_NE(refusal(without("output.weight")).find("output.weight is missing"), std::string::npos);
+    EXPECT_NE(refusal(without("blk.1.ffn_up.weight")).find("blk.1.ffn_up.weight is missing"),
+              std::string::npos);
+    EXPECT_NE(refusal(without("output.weight")).find("output.weight is missing"),
+              std::string::npos);
 }
 
 TEST(TextWeights, RefusesConversionsThatLostTheHeadNorms) {
@@ -108,19 +114,22 @@ TEST(TextWeights, RefusesConversionsThatLostTheHeadNorms) {
 TEST(TextWeights, NamesTheWrongShape) {
     EXPECT_EQ(refusal(withShape("blk.0.attn_k.weight", {64, 64})),
               "blk.0.attn_k.weight is [64, 64] instead of [64, 32]");
-    EXPECT_EQ(refusal(withShape("output_norm.weight", {32})), "output_norm.weight is [32] instead of [64]");
+    EXPECT_EQ(refusal(withShape("output_norm.weight", {32})),
+              "output_norm.weight is [32] instead of [64]");
     EXPECT_EQ(refusal(withShape("token_embd.weight", {64, 49})),
               "token_embd.weight is [64, 49] instead of [64, 50]");
 }
 
 TEST(TextWeights, TellsOfAllFaultsInOneSentence) {
     Names tensors = without("output.weight");
-    std::erase_if(tensors, [](const auto& tensor) { return tensor.first == "blk.0.attn_v.weight"; });
+    std::erase_if(tensors,
+                  [](const auto& tensor) { return tensor.first == "blk.0.attn_v.weight"; });
     const std::string message = refusal(tensors);
     EXPECT_NE(message.find("output.weight"), std::string::npos) << message;
     EXPECT_NE(message.find("blk.0.attn_v.weight"), std::string::npos) << message;
     const std::string many = refusal({});
-    EXPECT_NE(many.find("and 19 more"), std::string::npos) << many; // 31 in all, the first 12 by name
+    EXPECT_NE(many.find("and 19 more"), std::string::npos)
+        << many; // 31 in all, the first 12 by name
 }
 
 TEST(TextWeights, StopsBetweenTensors) {
