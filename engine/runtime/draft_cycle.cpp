@@ -168,10 +168,13 @@ Result<void> DraftCycle::read(std::span<const TokenId> ids,
                               std::span<const TextModel::Input::ImageRows> images, std::stop_token stop) {
     CHECK(!ids.empty() && std::int64_t(ids.size()) <= m_maxRows);
     if (auto done = forward(ids, images, stop); !done) return done;
-    m_cache->commit(length() + std::int64_t(ids.size()));
+    const std::int64_t before = length();
+    m_cache->commit(before + std::int64_t(ids.size()));
     if (!m_drafter) return {};
     m_pending += std::int64_t(ids.size());
-    return projectPending();
+    auto done = projectPending();
+    if (!done) rewind(before);
+    return done;
 }
 
 std::vector<float> DraftCycle::logitsAfterRead() {

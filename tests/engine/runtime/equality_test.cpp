@@ -11,7 +11,7 @@ namespace {
 
 using namespace engine;
 
-constexpr int kTokens = 32;
+constexpr int kTokens = 24;
 constexpr int kLengths[] = {1, 4, 8, 15, DraftLength::kAutomatic};
 
 struct Case {
@@ -28,11 +28,18 @@ std::vector<Case> makeCases(const GoldenFile& golden, int count, std::uint64_t s
         Case c;
         if (i % 5 == 4) {
             c.prompt = picturePrompt(golden, std::size_t(i) / 5 % pictures);
-            // Another question each time.
-            for (int k = 0; k < 5; ++k) c.prompt.ids.push_back(std::int32_t(random() % 2000));
-        } else {
+            // Another question every other time.
+            for (int k = 0; k < 5 && i % 2; ++k) c.prompt.ids.push_back(std::int32_t(random() % 2000));
+        } else if (i % 5 == 3) {
             std::vector<std::int32_t> ids(2 + random() % 150);
             for (auto& id : ids) id = std::int32_t(random() % 2000);
+            c.prompt = promptOf(std::move(ids));
+        } else {
+            // Somewhere on a text of the reference, where its drafter is good.
+            const auto& known = golden.cases()["dflash"][std::size_t(i) % 3]; // the others accept nothing
+            auto ids = known["prompt"].get<std::vector<std::int32_t>>();
+            const auto tokens = known["tokens"].get<std::vector<std::int32_t>>();
+            ids.insert(ids.end(), tokens.begin(), tokens.begin() + std::ptrdiff_t(random() % 40));
             c.prompt = promptOf(std::move(ids));
         }
         c.seed = random();
@@ -59,9 +66,11 @@ void expectEqualTexts(const TinySetup& base, int prompts, bool endTokens) {
     const auto both = loadTiny(two);
     ASSERT_TRUE(one && both);
 
-    int accepted = 0;
+    int accepted[2] = {}; // at temperature 0 and above
     for (std::size_t i = 0; i < cases.size(); ++i) {
-        for (const float temperature : {0.0f, 1.0f}) {
+        // A low temperature accepts many drafts that were drawn, not only the likeliest ones.
+        for (const float temperature : {0.0f, 1.0f, 0.1f}) {
+            if (temperature == 0.1f && i % 4 != 0) continue;
             GenerateOptions options;
             options.sampling = cases[i].sampling;
             options.sampling.temperature = temperature;
@@ -72,22 +81,24 @@ void expectEqualTexts(const TinySetup& base, int prompts, bool endTokens) {
             const Answer plain = generate(*one, cases[i].prompt, options);
             ASSERT_TRUE(plain.ok) << plain.error;
             ASSERT_FALSE(plain.ids().empty());
-            // Half of the lengths run on each engine, in turn.
+            // One of the lengths runs on two threads, in turn.
             for (std::size_t k = 0; k < std::size(kLengths); ++k) {
                 options.draftLength = {kLengths[k]};
-                Engine& engine = (i + k) % 2 ? *both : *one;
+                Engine& engine = i % std::size(kLengths) == k ? *both : *one;
                 const Answer drafted = generate(engine, cases[i].prompt, options);
                 ASSERT_EQ(drafted.ids(), plain.ids())
                     << "prompt " << i << ", temperature " << temperature << ", draft length " << kLengths[k];
                 EXPECT_EQ(drafted.text, plain.text);
                 EXPECT_EQ(drafted.thinking, plain.thinking);
                 EXPECT_EQ(drafted.finished.reason, plain.finished.reason);
-                accepted += drafted.finished.figures.acceptedTokens;
+                accepted[temperature > 0] += drafted.finished.figures.acceptedTokens;
             }
         }
     }
-    EXPECT_GT(accepted, prompts * 5) << "hardly any draft was accepted: the comparison proves little";
-    std::printf("%d drafts accepted\n", accepted);
+    // Hardly any accepted draft would prove little.
+    EXPECT_GT(accepted[0], prompts * 5);
+    EXPECT_GT(accepted[1], prompts / 2);
+    std::printf("%d and %d drafts accepted\n", accepted[0], accepted[1]);
 }
 
 // The arithmetic that the program uses.
@@ -98,13 +109,13 @@ TEST(DraftEquality, IntegerArithmetic) {
     expectEqualTexts(setup, 200, false);
 }
 
-TEST(DraftEquality, FloatArithmetic) { expectEqualTexts({}, 40, false); }
+TEST(DraftEquality, FloatArithmetic) { expectEqualTexts({}, 20, false); }
 
 TEST(DraftEquality, EightBitKeysAndEndTokens) {
     TinySetup setup;
     setup.floatMath = false;
     setup.kvType = KvType::Q8_0;
-    expectEqualTexts(setup, 40, true);
+    expectEqualTexts(setup, 20, true);
 }
 
 } // namespace

@@ -160,6 +160,25 @@ TEST_F(SessionTest, AnEndTokenWithinAnAcceptedBlockEndsTheTurn) {
     }
 }
 
+// A factor below one makes recent tokens likelier, so that what counts as recent decides many tokens.
+TEST_F(SessionTest, RecentTokensAreTheSameWithinACycle) {
+    int accepted = 0;
+    for (const std::size_t i : {0, 1, 2}) {
+        const auto& known = cases()["dflash"][i];
+        for (const float factor : {0.8f, 0.9f}) {
+            GenerateOptions options = greedy(40, 0);
+            options.sampling.repetition = factor;
+            const Ids plain = generate(engine(), promptOf(ids(known["prompt"])), options).ids();
+            options.draftLength = {15};
+            const Answer drafted = generate(engine(), promptOf(ids(known["prompt"])), options);
+            EXPECT_EQ(drafted.ids(), plain) << known["name"] << ", factor " << factor;
+            accepted += drafted.finished.figures.acceptedTokens;
+        }
+    }
+    EXPECT_GT(accepted, 5);
+    std::printf("%d drafts accepted\n", accepted);
+}
+
 TEST_F(SessionTest, RefusesWhatIsNoPrompt) {
     EXPECT_FALSE(generate(engine(), promptOf({}), greedy(1, 0)).ok);
     EXPECT_FALSE(generate(engine(), promptOf({5, 1 << 20}), greedy(1, 0)).ok);
@@ -197,7 +216,8 @@ TEST_F(SessionTest, TheNextTurnReadsOnlyWhatIsNew) {
 
 TEST_F(SessionTest, TryingAgainReadsNothing) {
     // The answer is longer than what a ring can go back, so this needs the kept place.
-    const Prompt prompt = promptOf(longIds(100));
+    Prompt prompt = promptOf(ids(cases()["dflash"][2]["prompt"]));
+    prompt.turnStarts = {0, 150}; // a place is kept there too, but the prompt's end is nearer
     expectReuse(engine(), prompt, 300, prompt, greedy(32, 15), 0);
     // And the other way: a short answer, within the ring.
     expectReuse(engine(), prompt, 20, prompt, greedy(32, 15), 1);
@@ -210,6 +230,17 @@ TEST_F(SessionTest, EditingTheLastMessageReturnsToItsTurn) {
     Prompt edited = promptOf(earlier + longIds(25, 3));
     edited.turnStarts = {0, 150};
     expectReuse(engine(), first, 300, edited, greedy(32, 15), 25);
+}
+
+// A kept place belongs to the text that was read then, not to another one of the same length.
+TEST_F(SessionTest, APlaceIsForgottenWithItsText) {
+    const Prompt first = promptOf(longIds(100) + longIds(30, 2));
+    const Prompt second = promptOf(longIds(100) + longIds(30, 3));
+    const Ids wanted = cold(second, greedy(32, 15));
+    engine().session().clear();
+    generate(engine(), first, greedy(10, 0));
+    generate(engine(), second, greedy(300, 0));
+    EXPECT_EQ(generate(engine(), second, greedy(32, 15)).ids(), wanted);
 }
 
 TEST_F(SessionTest, EditingEarlyTextReadsAgainAndSaysWhy) {
@@ -284,11 +315,19 @@ TEST_F(SessionTest, ChunksDoNotMatterOverSeveralWindows) {
 
 TEST_F(SessionTest, StoppingKeepsTheIdsSoFarAndGoesOnTheSame) {
     const Prompt prompt = promptOf(ids(cases()["dflash"][0]["prompt"]));
-    const Ids wanted = ids(cases()["dflash"][0]["tokens"]);
     const auto seed = std::random_device{}();
     std::printf("seed %u\n", seed);
     std::mt19937 random(seed);
+    const auto options = [&](std::int64_t tokens, int draftLength, float temperature) {
+        GenerateOptions out = greedy(tokens, draftLength);
+        out.sampling.temperature = temperature;
+        out.seed = seed;
+        return out;
+    };
+    const Ids texts[] = {cold(prompt, options(48, 0, 0)), cold(prompt, options(48, 0, 1))};
     for (int round = 0; round < 20; ++round) {
+        const float temperature = float(round % 2);
+        const Ids& wanted = texts[round % 2];
         engine().session().clear();
         // Stops when a number of events has passed: while reading, or in the middle of writing.
         std::stop_source source;
@@ -296,7 +335,8 @@ TEST_F(SessionTest, StoppingKeepsTheIdsSoFarAndGoesOnTheSame) {
         const auto sink = [&](const TurnEvent&) {
             if (left-- == 0) source.request_stop();
         };
-        auto turn = engine().session().generate(prompt, greedy(64, int(random() % 16)), sink, source.get_token());
+        auto turn = engine().session().generate(prompt, options(48, int(random() % 16), temperature), sink,
+                                                source.get_token());
         ASSERT_TRUE(turn.ok());
         if (turn->reason == FinishReason::Cancelled) {
             ASSERT_LT(turn->ids.size(), wanted.size());
@@ -307,7 +347,7 @@ TEST_F(SessionTest, StoppingKeepsTheIdsSoFarAndGoesOnTheSame) {
         rest.replyPrefix = turn->ids;
         const auto count = std::int64_t(wanted.size() - turn->ids.size());
         if (count == 0) continue;
-        const Answer answer = generate(engine(), rest, greedy(count, 15));
+        const Answer answer = generate(engine(), rest, options(count, 15, temperature));
         EXPECT_EQ(turn->ids + answer.ids(), wanted);
     }
 }
