@@ -473,6 +473,8 @@ void Composer::insertText(const QString& text) {
     d->edit->ensureCursorVisible();
 }
 
+void Composer::paste() { d->edit->paste(); }
+
 void Composer::openFileDialog() {
     QStringList patterns;
     const QList<QByteArray> formats = QImageReader::supportedImageFormats();

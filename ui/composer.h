@@ -75,6 +75,7 @@ public:
 
     void focusText();
     void insertText(const QString& text);
+    void paste();
     void openFileDialog();
     void attachPath(const QString& path); // a file from outside the window, as if it was dropped
     // True if something of it can be attached; used by every drop target of the window.

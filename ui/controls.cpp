@@ -55,9 +55,11 @@ MenuButton::MenuButton(QWidget* parent, bool framed) : QToolButton(parent), m_fr
     setFocusPolicy(Qt::TabFocus);
 }
 
+int MenuButton::arrowSize() const { return std::max(16, QFontMetrics(font()).height() * 3 / 4); }
+
 QSize MenuButton::sizeHint() const {
     const QFontMetrics metrics(font());
-    return QSize(metrics.horizontalAdvance(text()) + 16 + 20, std::max(28, metrics.height() + 8));
+    return QSize(metrics.horizontalAdvance(text()) + 20 + arrowSize(), std::max(28, metrics.height() + 8));
 }
 
 void MenuButton::paintEvent(QPaintEvent*) {
@@ -72,9 +74,10 @@ void MenuButton::paintEvent(QPaintEvent*) {
     painter.drawRoundedRect(frame, 6, 6);
     painter.setPen(isEnabled() && m_framed ? c.text : c.muted);
     const bool mirrored = isRightToLeft();
-    const QRect text = rect().adjusted(mirrored ? 22 : 8, 0, mirrored ? -8 : -22, 0);
+    const int size = arrowSize();
+    const QRect text = rect().adjusted(mirrored ? size + 6 : 8, 0, mirrored ? -8 : -size - 6, 0);
     painter.drawText(text, Qt::AlignVCenter | Qt::AlignLeading, this->text());
-    const QRect arrow(mirrored ? 6 : width() - 22, height() / 2 - 8, 16, 16);
+    const QRect arrow(mirrored ? 6 : width() - size - 6, (height() - size) / 2, size, size);
     ui::icon("chevron-down", &Colours::muted).paint(&painter, arrow);
 }
 
@@ -164,7 +167,7 @@ int FlowLayout::arrange(const QRect& whole, bool apply) const {
         size.setWidth(std::min(size.width(), rect.width()));
         if (x > 0 && x + size.width() > rect.width()) {
             x = 0;
-            y += rowHeight + spacing();
+            y += rowHeight + std::min(spacing(), 8);
             rowHeight = 0;
         }
         if (item->hasHeightForWidth()) size.setHeight(item->heightForWidth(size.width()));

@@ -32,6 +32,7 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 
 private:
+    int arrowSize() const;
     bool m_framed;
 };
 

@@ -243,7 +243,8 @@ bool MainWindow::Private::edit(ActionId id) {
     }
     if (id == ActionId::Paste && pages->currentWidget() == chat) {
         composer->focusText();
-        return edit(id);
+        composer->paste();
+        return true;
     }
     return false;
 }
@@ -474,6 +475,7 @@ void MainWindow::showNotice(const Notice& notice) {
     auto* card = new NoticeCard(d->notices->parentWidget());
     card->setNotice(notice);
     d->notices->addWidget(card);
+    card->show(); // the layout would do so later, and a second call would not find it
     d->notices->setContentsMargins(16, 8, 16, 8);
     connect(card, &NoticeCard::remedyWished, this,
             [this, id = notice.id](const QString& remedy) { emit noticeRemedyWished(id, remedy); });

@@ -72,7 +72,7 @@ double MessageLayout::estimate(const MessageContent& content, double columnWidth
     if (user)
         for (const engine::Attachment& file : message.attachments) height += file.width > 0 ? 200 : 40;
     if (!message.thinking.empty()) height += em * 1.5 + 8;
-    return height;
+    return std::ceil(height); // whole pixels, so that text is drawn alike wherever it stands
 }
 
 void MessageLayout::update(const MessageContent& content, double columnWidth) {
@@ -181,16 +181,16 @@ void MessageLayout::placeThinking(const MessageContent& content, double width) {
     } else {
         line = SAY("Thought first");
     }
-    auto block = std::make_unique<ParagraphBlock>(line, QList<MarkdownSpan>(), mutedStyle());
+    QList<MarkdownSpan> spans;
+    if (thinkingNow) {
+        const QString now = SAY("Answer now");
+        line = SAY("%1 · %2").arg(line, now);
+        spans += linkOver(line, now, "action:answer-now");
+    }
+    auto block = std::make_unique<ParagraphBlock>(line, spans, mutedStyle());
     m_thinkingOpens = visible;
     if (visible) block->setMarker(content.thinkingOpen ? u"▾"_qs : u"▸"_qs, ems(1.1));
     place(std::move(block), 0, width, 0, false);
-    if (thinkingNow) {
-        const QString now = SAY("Answer now");
-        place(std::make_unique<ParagraphBlock>(
-                  now, QList<MarkdownSpan>{linkOver(now, now, "action:answer-now")}, mutedStyle()),
-              visible ? ems(1.1) : 0, width, 0, false);
-    }
     if (!visible || !content.thinkingOpen) return;
     const double inset = ems(1.1) + 4;
     const double top = m_y + 4;

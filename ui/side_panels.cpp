@@ -22,7 +22,7 @@ SidePanels::SidePanels(QWidget* sidebar, QWidget* middle, QWidget* panel, QWidge
     m_splitter->setHandleWidth(1);
     column->addWidget(m_splitter);
     m_sidebar->setMaximumWidth(360);
-    m_panel->setMaximumWidth(340);
+    m_panel->setMaximumWidth(360);
     for (QWidget* part : {sidebar, middle, panel}) m_splitter->addWidget(part);
     for (QWidget* side : {sidebar, panel}) {
         side->setAutoFillBackground(true);

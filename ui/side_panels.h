@@ -53,7 +53,7 @@ private:
     QWidget* m_overlay = nullptr;      // the side that lies over the middle now
     bool m_panelPossible = true;
     int m_sidebarWidth = 264;
-    int m_panelWidth = 304;
+    int m_panelWidth = 324;
 };
 
 } // namespace ui

@@ -107,15 +107,14 @@ void SpeedGraph::paintEvent(QPaintEvent*) {
     draw(&Sample::writing, mostWriting, c.accent, Qt::SolidLine);
     const QLocale locale;
     painter.setPen(c.accent);
-    const double half = width() / 2.0;
     const auto rate = [&](double value) { return locale.toString(value, 'f', value < 10 ? 1 : 0); };
-    if (mostWriting > 0)
-        painter.drawText(QRectF(0, 0, half, metrics.height() + 2), Qt::AlignLeft | Qt::AlignVCenter,
-                         metrics.elidedText(tr("max. %1").arg(rate(mostWriting)), Qt::ElideRight, half));
+    const QString written = mostWriting > 0 ? tr("max. %1").arg(rate(mostWriting)) : QString();
+    const QString read = mostReading > 0 ? tr("max. %1 read").arg(rate(mostReading)) : QString();
+    painter.drawText(QRectF(0, 0, width(), metrics.height() + 2), Qt::AlignLeft | Qt::AlignVCenter, written);
+    const double left = written.isEmpty() ? 0 : metrics.horizontalAdvance(written) + 8;
     painter.setPen(c.second);
-    if (mostReading > 0)
-        painter.drawText(QRectF(half, 0, half, metrics.height() + 2), Qt::AlignRight | Qt::AlignVCenter,
-                         metrics.elidedText(tr("max. %1 read").arg(rate(mostReading)), Qt::ElideRight, half));
+    painter.drawText(QRectF(left, 0, width() - left, metrics.height() + 2), Qt::AlignRight | Qt::AlignVCenter,
+                     metrics.elidedText(read, Qt::ElideRight, width() - left));
 }
 
 } // namespace ui

@@ -160,7 +160,8 @@ public:
     }
 
     // Lays out what is visible until nothing moves any more, and keeps the view where the person left it.
-    void settle() {
+    // Without `stick` a view that follows the end is not moved there: the person is scrolling.
+    void settle(bool stick = true) {
         if (settling) return;
         settling = true;
         const double port = q.viewport()->height();
@@ -171,7 +172,7 @@ public:
             bar->setPageStep(int(port));
             bar->setSingleStep(ems(3));
             bar->setRange(0, std::max(0, end - int(port)));
-            if (follow) bar->setValue(bar->maximum());
+            if (follow && stick) bar->setValue(bar->maximum());
             bool moved = false;
             double shift = 0;
             const int first = rowAt(scroll());
@@ -187,7 +188,7 @@ public:
                 if (guess && tops[size_t(row)] < scroll()) shift += change;
             }
             if (!moved) break;
-            if (!follow && shift != 0) {
+            if (!(follow && stick) && shift != 0) {
                 computeTops();
                 bar->setRange(0, std::max(0, int(std::ceil(tops.back() + endHeight() - port))));
                 bar->setValue(int(std::lround(scroll() + shift)));
@@ -719,7 +720,7 @@ void TranscriptView::resizeEvent(QResizeEvent*) {
 void TranscriptView::scrollContentsBy(int, int) {
     if (d->settling) return;
     d->follow = d->atEnd();
-    d->settle();
+    d->settle(false);
     if (d->mouseRow >= 0 && viewport()->underMouse()) d->mouseMovedTo(viewport()->mapFromGlobal(QCursor::pos()));
 }
 

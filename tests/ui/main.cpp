@@ -12,10 +12,14 @@ int main(int argc, char** argv) {
     QApplication app(argc, argv);
     ui::applyTheme(ui::ThemeChoice::Light);
     int failures = 0;
+    // A class is run alone by its name as the first argument: ui_test WindowTest [test...]
+    QStringList arguments = app.arguments();
+    QString only;
+    if (arguments.size() > 1 && arguments[1].endsWith("Test")) only = arguments.takeAt(1);
     for (const auto& make : {makeThemeTest, makeMarkdownTest, makeActionTableTest, makeComposerTest, makeTranscriptTest,
                              makeWindowTest}) {
         const std::unique_ptr<QObject> test = make();
-        failures += QTest::qExec(test.get(), app.arguments());
+        if (only.isEmpty() || only == test->metaObject()->className()) failures += QTest::qExec(test.get(), arguments);
     }
     return failures ? 1 : 0;
 }

@@ -15,6 +15,8 @@
 #include <QToolButton>
 #include <QUrl>
 
+#include <ctime>
+
 using namespace ui;
 
 namespace {
@@ -42,34 +44,39 @@ struct Shown {
         view.setModel(&model);
         view.show();
     }
-    // A point of the viewport where a link with this target lies; (-1, -1) if none is visible.
-    QPoint find(const char* cursorTarget) {
-        Q_UNUSED(cursorTarget);
+    void hover(const QPoint& at) {
+        QWidget* port = view.viewport();
+        QMouseEvent move(QEvent::MouseMove, at, port->mapToGlobal(QPointF(at)), Qt::NoButton, Qt::NoButton, {});
+        QApplication::sendEvent(port, &move);
+    }
+    // The first point of the viewport that can be clicked; (-1, -1) if there is none.
+    QPoint find() {
         for (int y = 2; y < view.viewport()->height(); y += 4)
             for (int x = 2; x < view.viewport()->width(); x += 6) {
-                QTest::mouseMove(view.viewport(), QPoint(x, y));
+                hover(QPoint(x, y));
                 if (view.viewport()->cursor().shape() == Qt::PointingHandCursor) return QPoint(x, y);
             }
         return QPoint(-1, -1);
     }
 };
 
-// The longest time that the event loop was busy.
+// The longest time that the event loop was busy. Counted in processor time, so that other programs on the
+// machine do not count.
 class Watchdog : public QObject {
 public:
     Watchdog() {
-        m_clock.start();
         m_timer.setInterval(1);
         connect(&m_timer, &QTimer::timeout, this, [this] {
-            worst = std::max(worst, m_clock.elapsed());
-            m_clock.restart();
+            const std::clock_t now = std::clock();
+            worst = std::max(worst, 1000.0 * double(now - m_before) / CLOCKS_PER_SEC);
+            m_before = now;
         });
         m_timer.start();
     }
-    qint64 worst = 0;
+    double worst = 0; // ms
 
 private:
-    QElapsedTimer m_clock;
+    std::clock_t m_before = std::clock();
     QTimer m_timer;
 };
 
@@ -125,7 +132,7 @@ private slots:
         shown.model.setActivity(activity);
         // About 30,000 tokens: paragraphs, lists, a long code block and a table.
         QString text;
-        for (int i = 0; i < 220; ++i) text += kParagraph + QString(" %1\n\n- item\n- item two\n\n").arg(i);
+        for (int i = 0; i < 420; ++i) text += kParagraph + QString(" %1\n\n- item\n- item two\n\n").arg(i);
         text += "```cpp\n" + QString("int value = compute(1, 2, 3); // a comment\n").repeated(900) + "```\n\n";
         text += "| a | b | c |\n|---|---|---|\n" + QString("| one | two | three four five |\n").repeated(200);
         QVERIFY(text.size() > 90'000);
@@ -193,6 +200,8 @@ private slots:
             rows.push_back(i % 2 ? question(i, "short") : answer(i, "```\n" + QString("x\n").repeated(i % 40) + "```\n"));
         shown.model.setRows(std::move(rows));
         QScrollBar* bar = shown.view.verticalScrollBar();
+        bar->setValue(bar->maximum() - 10);
+        QCOMPARE(bar->value(), bar->maximum() - 10); // near the end is not the end
         // What is seen moves by as much as the bar was moved, although guessed heights become real ones.
         for (int step = 0; step < 60; ++step) {
             shown.view.viewport()->repaint();
@@ -201,14 +210,18 @@ private slots:
             bar->setValue(bar->value() - by);
             const QImage after = shown.view.viewport()->grab().toImage();
             const int width = before.width(), height = before.height();
-            QVERIFY2(before.copy(0, 0, width, height - by - 60) == after.copy(0, by, width, height - by - 60),
-                     qPrintable(QString("step %1").arg(step)));
+            // Rounded corners that the edge cuts are drawn a shade differently; text that moved differs by much.
+            int moved = 0;
+            for (int y = 0; y < height - by - 60; ++y)
+                for (int x = 0; x < width; ++x)
+                    moved += qAbs(qGray(before.pixel(x, y)) - qGray(after.pixel(x, y + by))) > 32;
+            QVERIFY2(moved == 0, qPrintable(QString("step %1: %2 pixels").arg(step).arg(moved)));
         }
     }
 
     void textCanBeSelectedAndCopied() {
         Shown shown;
-        shown.model.setRows({question(1, "first\nsecond"), answer(2, "plain **bold** text\n\n| a | b |\n|--|--|\n| 1 | 2 |")});
+        shown.model.setRows({question(1, "first\nsecond"), answer(2, "plain **bold** text\n\n| a | b |\n|---|---|\n| 1 | 2 |")});
         QVERIFY(!shown.view.copy());
         shown.view.selectAll();
         QCOMPARE(shown.view.selectedText(), QString("first\nsecond\n\nplain bold text\na\tb\n1\t2"));
@@ -238,7 +251,7 @@ private slots:
         Shown shown;
         QSignalSpy chosen(&shown.view, &TranscriptView::linkChosen);
         shown.model.setRows({answer(1, "[the page](https://example.org/x)")});
-        const QPoint at = shown.find("https");
+        const QPoint at = shown.find();
         QVERIFY(at.x() > 0);
         QCOMPARE(chosen.size(), 0);
         QTest::mouseClick(shown.view.viewport(), Qt::LeftButton, {}, at);
@@ -252,7 +265,7 @@ private slots:
         MessageRow stopped = answer(2, "half an ans");
         stopped.message.state = engine::MessageState::Stopped;
         shown.model.setRows({question(1, "q"), stopped});
-        const QPoint at = shown.find("action:continue");
+        const QPoint at = shown.find();
         QVERIFY(at.x() > 0);
         QTest::mouseClick(shown.view.viewport(), Qt::LeftButton, {}, at);
         QCOMPARE(resumed.size(), 1);
@@ -267,7 +280,7 @@ private slots:
         shown.model.setRows({thought});
         shown.view.selectAll();
         QVERIFY(!shown.view.selectedText().contains("secret"));
-        const QPoint at = shown.find("action:thinking");
+        const QPoint at = shown.find();
         QVERIFY(at.x() > 0);
         QTest::mouseClick(shown.view.viewport(), Qt::LeftButton, {}, at);
         shown.view.selectAll();
@@ -279,7 +292,7 @@ private slots:
         MessageRow plain = answer(1, "answer");
         plain.message.thinking = " ";
         shown.model.setRows({plain});
-        QCOMPARE(shown.find("action:thinking"), QPoint(-1, -1));
+        QCOMPARE(shown.find(), QPoint(-1, -1));
     }
 
     void actionsOfTheHoveredMessageCarryItsId() {
@@ -297,12 +310,12 @@ private slots:
                 if (b->accessibleName() == name && b->isVisible()) return b;
             return nullptr;
         };
-        QTest::mouseMove(shown.view.viewport(), QPoint(shown.view.viewport()->width() / 2, 30));
+        shown.hover(QPoint(shown.view.viewport()->width() / 2, 30));
         QVERIFY(actions->isVisible());
         QVERIFY(button("Edit") && !button("Try again") && !button("Next version"));
         button("Edit")->click();
         QCOMPARE(edited[0][0].toLongLong(), 11);
-        QTest::mouseMove(shown.view.viewport(), QPoint(shown.view.viewport()->width() / 2, 110));
+        shown.hover(QPoint(shown.view.viewport()->width() / 2, 110));
         QVERIFY(button("Try again") && !button("Edit"));
         button("Try again")->click();
         QCOMPARE(again[0][0].toLongLong(), 12);
@@ -364,7 +377,7 @@ private slots:
         shown.view.selectAll();
         const qsizetype before = shown.view.selectedText().size();
         QVERIFY(before < 10'000);
-        const QPoint more = shown.find("action:more");
+        const QPoint more = shown.find();
         QVERIFY(more.x() > 0);
         QTest::mouseClick(shown.view.viewport(), Qt::LeftButton, {}, more);
         shown.view.selectAll();

@@ -1,0 +1,161 @@
+// Drives the whole program on a trio of model files and saves a picture of each main state:
+//   take_screenshots FOLDER MODEL VISION DRAFT PICTURE
+
+#include "app/application.h"
+#include "ui/composer.h"
+#include "ui/model_setup.h"
+#include "ui/sidebar.h"
+#include "ui/theme.h"
+#include "ui/transcript_view.h"
+
+#include <QApplication>
+#include <QDir>
+#include <QFileInfo>
+#include <QImage>
+#include <QPlainTextEdit>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <cstdio>
+#include <memory>
+
+namespace {
+
+// A question with a Markdown answer would need a trained model; what the given one writes is shown as it is.
+const char* const kQuestions[] = {"What does this picture show?", "Write a letter to my landlord about the heating.",
+                                  "Names for a small boat", "Bread with little yeast", "How do I sum a column by month?"};
+
+class Camera {
+public:
+    Camera(const QString& folder, QStringList trio, QString picture)
+        : m_folder(folder), m_trio(std::move(trio)), m_picture(std::move(picture)) {}
+
+    bool run() {
+        app::StartOptions options;
+        options.dataFolder = m_data.path();
+        m_program = std::make_unique<app::Application>(options);
+        m_program->start();
+        window().resize(1280, 800);
+        wait(600);
+        save("first-start");
+
+        emit window().setup().filesChosen(m_trio);
+        if (!until([&] { return window().setup().findChild<ui::PlanCard*>()->isVisible(); })) return false;
+        wait(300);
+        save("set-up");
+        dark(true);
+        save("set-up-dark");
+        dark(false);
+
+        auto* plan = window().setup().findChild<ui::PlanCard*>();
+        ui::PlanChoice choice = plan->choice();
+        choice.contextTokens = 4096;
+        emit window().setup().loadWished(choice);
+        if (!until([&] { return m_program->models().model().has_value(); })) return false;
+        window().showPage(ui::MainWindow::Page::Chat);
+        wait(1200);
+        save("empty-chat");
+
+        for (size_t i = std::size(kQuestions) - 1; i > 0; --i) {
+            ask(kQuestions[i]);
+            if (!until([&] { return growing() > 60; })) return false;
+            trigger(ui::ActionId::Stop);
+            if (!until([&] { return m_program->runner().idle(); })) return false;
+            trigger(ui::ActionId::NewChat);
+            wait(200);
+        }
+        window().composer().attachPath(m_picture);
+        if (!until([&] { return window().composer().draft().attachments.size() == 1; })) return false;
+        wait(400);
+        save("picture-attached");
+        trigger(ui::ActionId::ThinkingLow);
+        ask(kQuestions[0]);
+        // Long enough for the graph of the panel to show something.
+        until([&] { return growing() > 4000 || m_program->runner().idle(); }, 12000);
+        save("answering");
+        dark(true);
+        save("answering-dark");
+        dark(false);
+        trigger(ui::ActionId::Stop);
+        if (!until([&] { return m_program->runner().idle(); })) return false;
+        wait(700);
+        save("stopped");
+
+        window().resize(640, 480);
+        wait(300);
+        save("narrow");
+        window().resize(1280, 800);
+        ui::applyTextZoom(200);
+        wait(300);
+        save("large-text");
+        ui::applyTextZoom(100);
+
+        bool closed = false;
+        QObject::connect(m_program.get(), &app::Application::closed, m_program.get(), [&closed] { closed = true; });
+        window().close();
+        const bool ended = until([&] { return closed; });
+        m_program.reset();
+        return ended && m_ok;
+    }
+
+private:
+    ui::MainWindow& window() { return m_program->window(); }
+    void trigger(ui::ActionId id) { window().actionSet().action(id)->trigger(); }
+    void wait(int ms) { QTest::qWait(ms); }
+    template<class Condition>
+    bool until(Condition condition, int ms = 60'000) {
+        return QTest::qWaitFor(condition, ms);
+    }
+    qsizetype growing() {
+        const ui::ConversationModel& model = m_program->chat().model();
+        if (model.rowCount() < 2) return 0;
+        return model.text(model.rowCount() - 1).size() + model.thinking(model.rowCount() - 1).size();
+    }
+    void ask(const QString& text) {
+        auto* field = window().composer().findChild<QPlainTextEdit*>();
+        QTest::keyClicks(field, text);
+        QTest::keyClick(field, Qt::Key_Return);
+    }
+    void dark(bool on) {
+        ui::applyTheme(on ? ui::ThemeChoice::Dark : ui::ThemeChoice::Light);
+        wait(150);
+    }
+    void save(const QString& name) {
+        const QString path = m_folder.filePath(name + ".png");
+        // A palette of 256 colours keeps the files small, and the window has few colours.
+        const QImage image = window().grab().toImage().convertToFormat(QImage::Format_Indexed8, Qt::ThresholdDither);
+        m_ok = image.save(path, "PNG", 1) && m_ok;
+        std::printf("%s\n", qPrintable(path));
+        std::fflush(stdout);
+    }
+
+    QTemporaryDir m_data;
+    QDir m_folder;
+    QStringList m_trio;
+    QString m_picture;
+    std::unique_ptr<app::Application> m_program;
+    bool m_ok = true;
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+    QApplication application(argc, argv);
+    QApplication::setApplicationName("glint");
+    const QStringList arguments = application.arguments();
+    if (arguments.size() != 6) {
+        std::fprintf(stderr, "usage: take_screenshots FOLDER MODEL VISION DRAFT PICTURE\n");
+        return 2;
+    }
+    for (const QString& file : arguments.mid(2))
+        if (!QFileInfo(file).isReadable()) {
+            std::fprintf(stderr, "%s cannot be read\n", qPrintable(file));
+            return 2;
+        }
+    QDir().mkpath(arguments[1]);
+    ui::applyTheme(ui::ThemeChoice::Light);
+    Camera camera(arguments[1], arguments.mid(2, 3), arguments[5]);
+    if (camera.run()) return 0;
+    std::fprintf(stderr, "not all pictures could be taken\n");
+    return 1;
+}
