@@ -10,7 +10,7 @@ Actions::Actions(ui::MainWindow& window, ChatController& chat, ModelController& 
     : QObject(parent) {
     using enum ui::ActionId;
     add(NewChat, [&] {
-        window.showPage(ui::MainWindow::Page::Chat);
+        models.showChat();
         chat.newChat();
     });
     add(ModelFiles, [&] { models.showSetup(); });

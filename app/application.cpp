@@ -43,6 +43,9 @@ Application::Application(const StartOptions& options)
         m_attachments.setModel(m_models.model());
         m_telemetry.setModel(m_models.model(), m_models.modelLine());
     });
+    connect(&m_models, &ModelController::pageShown, this, [this](ui::MainWindow::Page page) {
+        if (page == ui::MainWindow::Page::Chat) m_chat.showTitle();
+    });
     connectWindow();
     connectSaving();
     applySettings();

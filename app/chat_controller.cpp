@@ -7,6 +7,8 @@
 #include "ui/transcript_view.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <vector>
 
 namespace app {
 
@@ -160,8 +162,20 @@ void ChatController::show(const ChatPtr& chat) {
 }
 
 void ChatController::showPath() {
+    // Versions are counted once for all rows: a chat may have thousands.
+    std::unordered_map<qint64, std::vector<const Message*>> siblings;
+    for (const Message& message : m_open->conversation.messages) siblings[message.parentId].push_back(&message);
+    for (auto& [parent, versions] : siblings) {
+        std::sort(versions.begin(), versions.end(), [](const Message* a, const Message* b) {
+            return a->createdMs != b->createdMs ? a->createdMs < b->createdMs : a->id < b->id;
+        });
+    }
     std::vector<ui::MessageRow> rows;
-    for (const Message* message : m_open->conversation.activePath()) rows.push_back(rowFor(*message));
+    for (const Message* message : m_open->conversation.activePath()) {
+        const std::vector<const Message*>& versions = siblings[message->parentId];
+        const auto at = std::find(versions.begin(), versions.end(), message);
+        rows.push_back({*message, static_cast<int>(at - versions.begin()) + 1, static_cast<int>(versions.size())});
+    }
     m_model.setRows(std::move(rows));
     showActivity();
     emit pathChanged();

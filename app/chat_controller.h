@@ -59,6 +59,8 @@ public:
     void setDraftLength(engine::DraftLength length);
     void setInstructions(const QString& text);
 
+    void showTitle(); // in the title bar, which other pages use too
+
     // Puts the composer's text into the chat and hands it to the store now.
     void keepDraft();
 
@@ -74,7 +76,6 @@ private:
     void show(const ChatPtr& chat);
     void showPath();
     void showActivity();
-    void showTitle();
     void showPin();
     ui::MessageRow rowFor(const engine::Message& message) const;
     void sendNow(const ChatPtr& chat, const ui::Draft& draft, qint64 parentId);

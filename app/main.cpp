@@ -9,6 +9,7 @@
 #include <QCommandLineParser>
 #include <QDir>
 #include <QFileInfo>
+#include <QLoggingCategory>
 #include <QStandardPaths>
 
 #include <cstdio>
@@ -131,6 +132,9 @@ int main(int argc, char** argv) {
         parser.process(text);
     }
 
+    // Qt warns once for each installed font that lacks the script of a letter on the screen; dozens of lines
+    // for one emoji.
+    QLoggingCategory::setFilterRules(QStringLiteral("qt.text.font.db=false"));
     QApplication qt(argc, argv);
     QApplication::setApplicationDisplayName(QStringLiteral("Glint"));
     QApplication::setDesktopFileName(QStringLiteral("glint"));

@@ -138,10 +138,10 @@ void ModelController::connectSetup() {
         plan();
     });
     connect(&setup, &ui::ModelSetup::loadWished, this, &ModelController::loadWith);
-    connect(&setup, &ui::ModelSetup::backWished, this, [this] { m_window.showPage(ui::MainWindow::Page::Chat); });
+    connect(&setup, &ui::ModelSetup::backWished, this, [this] { showChat(); });
     connect(&m_window.loading(), &ui::LoadingPage::cancelWished, this, [this] { m_engine.stopLoading(); });
     // Chats can be read and searched without a model.
-    const auto toChat = [this] { m_window.showPage(ui::MainWindow::Page::Chat); };
+    const auto toChat = [this] { showChat(); };
     connect(&m_window.sidebar(), &ui::Sidebar::chatChosen, this, toChat);
     connect(&m_window.sidebar(), &ui::Sidebar::hitChosen, this, toChat);
     connect(&m_window.sidebar(), &ui::Sidebar::newChatWished, this, toChat);
@@ -165,7 +165,7 @@ void ModelController::connectEngine() {
         m_window.setup().setCanGoBack(true);
         setBlocked({});
         showEmptyChat();
-        m_window.showPage(ui::MainWindow::Page::Chat);
+        showChat();
         m_window.composer().focusText();
         emit modelChanged();
     });
@@ -203,7 +203,7 @@ void ModelController::start(std::vector<std::filesystem::path> files) {
     }
     // A conversation length was chosen for one model.
     if (std::find(files.begin(), files.end(), last) == files.end()) m_choice.contextTokens = 0;
-    m_window.showPage(ui::MainWindow::Page::Loading);
+    showPage(ui::MainWindow::Page::Loading);
     m_window.loading().setModelName(pathText(files.front().filename()));
     m_window.loading().setProgress(tr("Looking at the files"), 0, 0, -1);
     inspectSoon(files, {}, files.size() == 1, {}, true);
@@ -273,7 +273,7 @@ void ModelController::inspected(const Inspected& result, std::optional<ui::Model
     if (ready) {
         loadWith(m_choice);
     } else {
-        m_window.showPage(ui::MainWindow::Page::Setup);
+        showPage(ui::MainWindow::Page::Setup);
     }
 }
 
@@ -363,6 +363,7 @@ void ModelController::look() {
         }
         m_window.setup().setSearching(false);
         m_window.setup().setFound(found);
+        if (!m_trio.target) takeIfPlain(found);
     });
     const auto entering = [this](const QString& where) {
         QMetaObject::invokeMethod(
@@ -372,6 +373,18 @@ void ModelController::look() {
         QtConcurrent::run(&m_pool, [places = libraryPlaces(), stop = m_lookStop.get_token(), entering] {
             return lookForModels(places, stop, entering);
         }));
+}
+
+// One model on the whole computer: then there is nothing to choose, and its slots fill by themselves.
+void ModelController::takeIfPlain(const QList<ui::FoundFile>& found) {
+    QStringList paths;
+    for (const ui::ModelSlot slot : kSlots) {
+        const auto fits = [&](const ui::FoundFile& file) { return file.slot == slot; };
+        const auto count = std::count_if(found.begin(), found.end(), fits);
+        if (slot == ui::ModelSlot::Target && count != 1) return;
+        if (count == 1) paths.append(std::find_if(found.begin(), found.end(), fits)->path);
+    }
+    take(paths, {});
 }
 
 // ---- planning and loading
@@ -408,7 +421,15 @@ void ModelController::plan() {
 
 void ModelController::showSetup() {
     plan();
-    m_window.showPage(ui::MainWindow::Page::Setup);
+    showPage(ui::MainWindow::Page::Setup);
+}
+
+void ModelController::showChat() { showPage(ui::MainWindow::Page::Chat); }
+
+void ModelController::showPage(ui::MainWindow::Page page) {
+    m_window.showPage(page);
+    if (page != ui::MainWindow::Page::Chat) m_window.setTitle(m_model ? tr("Model files") : tr("Welcome"));
+    emit pageShown(page);
 }
 
 void ModelController::load() {
@@ -444,7 +465,7 @@ void ModelController::loadWith(const ui::PlanChoice& choice) {
     setBlocked(tr("The model is being loaded"));
     m_window.loading().setModelName(modelName(*m_trio.target));
     m_window.loading().setProgress(tr("Opening the files"), 0, 0, -1);
-    m_window.showPage(ui::MainWindow::Page::Loading);
+    showPage(ui::MainWindow::Page::Loading);
     m_sinceLoad.start();
     m_engine.load(request);
 }

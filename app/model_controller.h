@@ -36,6 +36,7 @@ public:
     // Files handed over by a second start.
     void open(const QStringList& files);
     void showSetup();
+    void showChat();
     void load();   // what is chosen
     void unload();
     void chooseFiles();
@@ -46,6 +47,7 @@ public:
 
 signals:
     void modelChanged(); // loaded or freed
+    void pageShown(ui::MainWindow::Page page);
 
 private:
     struct Inspected {
@@ -64,6 +66,8 @@ private:
     void chooseFor(std::optional<ui::ModelSlot> slot);
     void clear(ui::ModelSlot slot);
     void look();
+    void takeIfPlain(const QList<ui::FoundFile>& found);
+    void showPage(ui::MainWindow::Page page);
     void showSlots();
     void showRefused(const Inspected& result, std::optional<ui::ModelSlot> wished);
     void plan();

@@ -17,8 +17,9 @@
 class Program {
 public:
     // The reference model never ends an answer by itself: the conversation's length does.
-    explicit Program(int contextTokens = 4096) {
-        QSettings ini(m_folder.filePath(QStringLiteral("settings.ini")), QSettings::IniFormat);
+    explicit Program(int contextTokens = 4096, const QString& folder = {})
+        : m_data(folder.isEmpty() ? m_folder.path() : folder) {
+        QSettings ini(m_data + QStringLiteral("/settings.ini"), QSettings::IniFormat);
         ini.setValue(QStringLiteral("model/target"), trioFile("target.gguf"));
         ini.setValue(QStringLiteral("model/contextTokens"), contextTokens);
     }
@@ -27,13 +28,13 @@ public:
     static QString trioFile(const char* name) {
         return QStringLiteral(GLINT_FIXTURES "/oracle/tiny-f32/") + QLatin1String(name);
     }
-    QString folder() const { return m_folder.path(); }
-    std::filesystem::path database() const { return m_folder.filePath(QStringLiteral("history.db")).toStdString(); }
+    QString folder() const { return m_data; }
+    std::filesystem::path database() const { return (m_data + QStringLiteral("/history.db")).toStdString(); }
 
     // False if the model is not ready after thirty seconds.
     bool start() {
         app::StartOptions options;
-        options.dataFolder = m_folder.path();
+        options.dataFolder = m_data;
         for (const char* name : {"target.gguf", "mmproj.gguf", "dflash.gguf"}) {
             options.modelFiles.push_back(trioFile(name).toStdString());
         }
@@ -93,5 +94,6 @@ public:
 
 private:
     QTemporaryDir m_folder;
+    QString m_data;
     std::unique_ptr<app::Application> m_application;
 };
