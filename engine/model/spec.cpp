@@ -180,8 +180,8 @@ Result<VisionSpec> VisionSpec::read(const GgufFile& file) {
     spec.width = small(keys::kClipEmbeddingLength, kMaxWidth);
     spec.ffnWidth = small(keys::kClipFeedForwardLength, kMaxWidth);
     spec.heads = small(keys::kClipHeadCount, kMaxHeads);
-    spec.patchSize = small(keys::kClipPatchSize, 256);
-    spec.mergeSize = small(keys::kClipMergeSize, 16);
+    spec.patchSize = small(keys::kClipPatchSize, 64);
+    spec.mergeSize = small(keys::kClipMergeSize, 8);
     spec.projectionWidth = small(keys::kClipProjectionDim, kMaxWidth);
     spec.eps = static_cast<float>(reader.take(file.number(keys::kClipEpsilon, 1e-12, 1), 0.0));
     const auto mean = reader.take(file.numbers(keys::kClipImageMean, 3), {});

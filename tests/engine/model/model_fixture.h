@@ -20,6 +20,11 @@ processor(engine::CpuMath math = engine::CpuMath::Float, int threads = 1,
     return backend ? std::move(*backend) : nullptr;
 }
 
+inline constexpr engine::CpuInstructions kAllInstructions[] = {
+    engine::CpuInstructions::Automatic, engine::CpuInstructions::Reference,
+    engine::CpuInstructions::Avx2,      engine::CpuInstructions::AvxVnni,
+    engine::CpuInstructions::Avx512,    engine::CpuInstructions::Amx};
+
 inline std::unique_ptr<app::TextRun> openTrio(engine::Backend& backend, int chunk = 64,
                                               engine::KvType kvType = engine::KvType::F16,
                                               const std::string& name = "tiny-f32") {

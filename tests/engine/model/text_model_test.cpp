@@ -61,8 +61,7 @@ TEST(TextModel, RowsDoNotDependOnThreadsOrInstructions) {
     const std::size_t pieces[] = {50, 1, 16};
     const auto reference = processor(CpuMath::Int8, 1, CpuInstructions::Reference);
     const TextRun::Rows wanted = readAll(*openTrio(*reference), ids, pieces);
-    for (const auto instructions :
-         {CpuInstructions::Automatic, CpuInstructions::Avx2, CpuInstructions::Avx512}) {
+    for (const auto instructions : kAllInstructions) {
         for (const int threads : {1, 2}) {
             const auto made = CpuBackend::make({CpuMath::Int8, threads, instructions});
             if (!made) continue; // this processor lacks them
