@@ -33,7 +33,8 @@ Result<std::unique_ptr<engine::Backend>> openBackend(const Options& options) {
     auto kind = options.choice("--backend", 0, kBackends);
     if (!kind) return kind.error();
     if (kBackends[std::size_t(*kind)] == "cuda") {
-        return engine::Error{engine::ErrorCode::Unsupported, "this build has no part for graphics cards; use --backend cpu"};
+        return engine::Error{engine::ErrorCode::Unsupported,
+                             "this build has no part for graphics cards; use --backend cpu"};
     }
     static constexpr std::string_view kMaths[] = {"int8", "float"};
     auto math = options.choice("--math", 0, kMaths);

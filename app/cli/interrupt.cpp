@@ -31,6 +31,8 @@ Interrupt::Interrupt()
     std::signal(SIGINT, onInterrupt);
 }
 
-Interrupt::~Interrupt() { std::signal(SIGINT, SIG_DFL); }
+Interrupt::~Interrupt() {
+    std::signal(SIGINT, SIG_DFL);
+}
 
 } // namespace app

@@ -46,17 +46,18 @@ void printOption(const OptionSpec& option) {
 void printHelp() {
     std::printf("Glint's engine without a window.\n\nglint-cli COMMAND [options]\n\n");
     for (const Command* command : commands()) {
-        std::printf("  %-14s %.*s\n", std::string(command->name).c_str(), int(command->summary.size()),
-                    command->summary.data());
+        std::printf("  %-14s %.*s\n", std::string(command->name).c_str(),
+                    int(command->summary.size()), command->summary.data());
     }
-    std::printf("\nglint-cli COMMAND --help lists the options of a command; --json makes its output one "
-                "JSON value.\nExit code: 0 success, 1 a fault, 2 bad input.\n");
+    std::printf(
+        "\nglint-cli COMMAND --help lists the options of a command; --json makes its output one "
+        "JSON value.\nExit code: 0 success, 1 a fault, 2 bad input.\n");
 }
 
 void printHelp(const Command& command) {
-    std::printf("%.*s\n\nglint-cli %.*s %.*s\n\n", int(command.summary.size()), command.summary.data(),
-                int(command.name.size()), command.name.data(), int(command.arguments.size()),
-                command.arguments.data());
+    std::printf("%.*s\n\nglint-cli %.*s %.*s\n\n", int(command.summary.size()),
+                command.summary.data(), int(command.name.size()), command.name.data(),
+                int(command.arguments.size()), command.arguments.data());
     for (const OptionSpec& option : command.options) printOption(option);
     printOption({"--json", "", "one JSON value on the standard output"});
     printOption({"--help", "", "this text"});
@@ -77,7 +78,8 @@ int fail(const engine::Error& error) {
 
 int runMain(const std::vector<std::string>& arguments) {
     if (arguments.empty()) {
-        return fail({engine::ErrorCode::InvalidFile, "say which command; glint-cli --help lists them"});
+        return fail(
+            {engine::ErrorCode::InvalidFile, "say which command; glint-cli --help lists them"});
     }
     if (arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
         printHelp();

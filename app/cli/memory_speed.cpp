@@ -25,7 +25,8 @@ namespace app {
 namespace {
 
 double now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
 // Eight sums side by side, so that the additions are never what the loop waits for.
@@ -44,7 +45,8 @@ std::uint64_t sumOf(const std::uint64_t* values, std::size_t count) {
 double memoryReadBandwidth(int threads) {
     constexpr int kRounds = 9;
     constexpr std::int64_t kMost = std::int64_t(768) << 20;
-    const std::int64_t bytes = std::min(kMost, engine::memoryInfo().freeBytes / 4) & ~std::int64_t(4095);
+    const std::int64_t bytes =
+        std::min(kMost, engine::memoryInfo().freeBytes / 4) & ~std::int64_t(4095);
     if (bytes < (std::int64_t(64) << 20) || threads < 1) return 0;
     const std::size_t count = std::size_t(bytes) / sizeof(std::uint64_t);
     std::unique_ptr<std::uint64_t[]> memory(new (std::nothrow) std::uint64_t[count]);
@@ -92,7 +94,9 @@ std::int64_t peakMemoryBytes() {
     return std::int64_t(counters.PeakWorkingSetSize);
 }
 
-bool resetPeakMemory() { return false; }
+bool resetPeakMemory() {
+    return false;
+}
 
 #else
 

@@ -1,13 +1,13 @@
 #pragma once
-// What the machine's memory gives, and what this process took at most: the two numbers that a benchmark is
-// read against.
+// What the machine's memory gives, and what this process took at most: the two numbers that a
+// benchmark is read against.
 
 #include <cstdint>
 
 namespace app {
 
-// Bytes a second that `threads` threads read together from memory far larger than the caches: the median
-// of several rounds. 0 if the memory for it cannot be had.
+// Bytes a second that `threads` threads read together from memory far larger than the caches: the
+// median of several rounds. 0 if the memory for it cannot be had.
 double memoryReadBandwidth(int threads);
 
 // Most memory of this process since the last reset, in bytes; 0 where the system does not tell.

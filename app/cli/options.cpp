@@ -17,9 +17,13 @@ using engine::Result;
 
 namespace {
 
-Error badInput(std::string message) { return {ErrorCode::InvalidFile, std::move(message)}; }
+Error badInput(std::string message) {
+    return {ErrorCode::InvalidFile, std::move(message)};
+}
 
-std::string inQuotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
+std::string inQuotes(std::string_view text) {
+    return "\"" + std::string(text) + "\"";
+}
 
 // Few digits, without trailing zeros: 0.95, 100.
 std::string shortNumber(double value) {
@@ -30,7 +34,8 @@ std::string shortNumber(double value) {
 
 } // namespace
 
-Result<Options> Options::parse(std::span<const std::string> arguments, std::span<const OptionSpec> specs) {
+Result<Options> Options::parse(std::span<const std::string> arguments,
+                               std::span<const OptionSpec> specs) {
     Options out;
     const auto findSpec = [&](std::string_view name) -> const OptionSpec* {
         static constexpr OptionSpec kAlways[] = {{"--json", "", ""}, {"--help", "", ""}};
@@ -73,7 +78,8 @@ Result<Options> Options::parse(std::span<const std::string> arguments, std::span
 }
 
 bool Options::has(std::string_view name) const {
-    return std::any_of(m_given.begin(), m_given.end(), [&](const Given& g) { return g.name == name; });
+    return std::any_of(m_given.begin(), m_given.end(),
+                       [&](const Given& g) { return g.name == name; });
 }
 
 std::optional<std::string> Options::text(std::string_view name) const {
@@ -91,21 +97,22 @@ std::vector<std::string> Options::all(std::string_view name) const {
     return out;
 }
 
-Result<std::int64_t> Options::integer(std::string_view name, std::int64_t fallback, std::int64_t least,
-                                      std::int64_t most) const {
+Result<std::int64_t> Options::integer(std::string_view name, std::int64_t fallback,
+                                      std::int64_t least, std::int64_t most) const {
     const auto given = text(name);
     if (!given) return fallback;
     std::int64_t value = 0;
     const char* end = given->data() + given->size();
     const auto [stop, error] = std::from_chars(given->data(), end, value);
     if (error != std::errc() || stop != end || value < least || value > most) {
-        return badInput(std::string(name) + " takes a whole number from " + std::to_string(least) + " to " +
-                        std::to_string(most) + ", not " + inQuotes(*given));
+        return badInput(std::string(name) + " takes a whole number from " + std::to_string(least) +
+                        " to " + std::to_string(most) + ", not " + inQuotes(*given));
     }
     return value;
 }
 
-Result<double> Options::number(std::string_view name, double fallback, double least, double most) const {
+Result<double> Options::number(std::string_view name, double fallback, double least,
+                               double most) const {
     const auto given = text(name);
     if (!given) return fallback;
     // A stream in the classic locale: from_chars for double came late to the standard libraries.

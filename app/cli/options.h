@@ -1,7 +1,7 @@
 #pragma once
-// The command line of glint-cli, parsed once for all commands: `--name value`, `--name=value`, flags, and
-// plain arguments. What a person types is foreign: every reader checks and answers with an Error whose
-// message is one sentence. Texts are UTF-8 on every system.
+// The command line of glint-cli, parsed once for all commands: `--name value`, `--name=value`,
+// flags, and plain arguments. What a person types is foreign: every reader checks and answers with
+// an Error whose message is one sentence. Texts are UTF-8 on every system.
 
 #include "engine/base/result.h"
 
@@ -30,8 +30,8 @@ struct OptionSpec {
 
 class Options {
 public:
-    // `specs` are the options the command knows, --help and --json always; anything else that begins with
-    // a dash is an error. A later `--name` overrides an earlier one, except for all().
+    // `specs` are the options the command knows, --help and --json always; anything else that
+    // begins with a dash is an error. A later `--name` overrides an earlier one, except for all().
     static engine::Result<Options> parse(std::span<const std::string> arguments,
                                          std::span<const OptionSpec> specs);
 
@@ -41,9 +41,10 @@ public:
     std::vector<std::string> all(std::string_view name) const; // of an option given several times
     const std::vector<std::string>& plain() const { return m_plain; } // arguments without a name
 
-    engine::Result<std::int64_t> integer(std::string_view name, std::int64_t fallback, std::int64_t least,
-                                         std::int64_t most) const;
-    engine::Result<double> number(std::string_view name, double fallback, double least, double most) const;
+    engine::Result<std::int64_t> integer(std::string_view name, std::int64_t fallback,
+                                         std::int64_t least, std::int64_t most) const;
+    engine::Result<double> number(std::string_view name, double fallback, double least,
+                                  double most) const;
     // One of the words; the answer is its index.
     engine::Result<int> choice(std::string_view name, int fallback,
                                std::span<const std::string_view> words) const;

@@ -206,8 +206,9 @@ Result<void> DraftModel::appendContext(Tensor taps, std::int64_t firstPosition, 
     return {};
 }
 
-Result<Tensor> DraftModel::draft(std::int32_t anchor, KvCache& cache, std::stop_token stop) {
+Result<Tensor> DraftModel::draft(std::int32_t anchor, KvCache& cache, std::stop_token stop, int rows) {
     State& s = *m;
+    CHECK(rows >= 0 && rows < s.spec.blockSize);
     cache.aboutToWrite(s.spec.blockSize);
     s.hostIds[0] = anchor;
     s.backend.copyIn(std::as_bytes(std::span(s.hostIds)), s.ids);
@@ -219,7 +220,7 @@ Result<Tensor> DraftModel::draft(std::int32_t anchor, KvCache& cache, std::stop_
         s.ffnHalf(layer);
     }
     s.backend.rmsNorm(s.x, s.weights->outputNorm->vector(), s.spec.eps, s.normed);
-    return s.target.rawHead(s.normed.rowRange(1, s.spec.blockSize - 1));
+    return s.target.rawHead(s.normed.rowRange(1, rows == kAllRows ? s.spec.blockSize - 1 : rows));
 }
 
 Tensor DraftModel::fusedContext() const {

@@ -1,5 +1,5 @@
 #pragma once
-// The DFlash drafter (fact page §1.3, oracle's README "DFlash"). It shares the target's embedding
+// The DFlash drafter (tests/fixtures/oracle/README.md, "DFlash"). It shares the target's embedding
 // table and head. Keys and values of the context come straight from the fused taps; a block of one
 // known token and masks then looks at the context and at itself in both directions.
 //
@@ -40,7 +40,10 @@ public:
     // One pass over the block [anchor, mask, ...] at positions cache.length() ..; returns raw head
     // rows of rows 1 .. blockSize-1: F32 [blockSize-1, vocabulary], valid until the target's next
     // logits. The block's own keys and values are not committed.
-    Result<Tensor> draft(std::int32_t anchor, KvCache& cache, std::stop_token stop);
+    // rows: only the first so many of them; the rest of the head's work is saved.
+    static constexpr int kAllRows = 0;
+    Result<Tensor> draft(std::int32_t anchor, KvCache& cache, std::stop_token stop,
+                         int rows = kAllRows);
 
     // For comparison with the oracle: after appendContext, its fused rows; after draft, the block's
     // rows after the final norm.

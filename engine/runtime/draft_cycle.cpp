@@ -8,11 +8,11 @@ namespace engine {
 namespace {
 
 double now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
-template<class T>
-std::span<std::byte> bytesOf(std::vector<T>& values) {
+template<class T> std::span<std::byte> bytesOf(std::vector<T>& values) {
     return std::as_writable_bytes(std::span(values));
 }
 
@@ -29,7 +29,7 @@ std::array<RunningMean, PassTimes::kMaxRows> DraftPolicy::filled() {
 
 void DraftPolicy::seed(int rows, double passSeconds, double draftSeconds) {
     m_pass.seed(rows, passSeconds);
-    if (draftSeconds > 0 && !m_draft.known()) m_draft = RunningMean(draftSeconds, 0, 0.1);
+    if (rows > 1) m_draft.seed(rows - 1, draftSeconds);
 }
 
 double DraftPolicy::expectedTokens(int drafts) const {
@@ -43,7 +43,7 @@ double DraftPolicy::expectedTokens(int drafts) const {
 }
 
 double DraftPolicy::speed(int drafts) const {
-    const double seconds = m_pass.at(drafts + 1) + (drafts > 0 ? m_draft.value() : 0.0);
+    const double seconds = m_pass.at(drafts + 1) + (drafts > 0 ? m_draft.at(drafts) : 0.0);
     return seconds > 0 ? expectedTokens(drafts) / seconds : 0;
 }
 
@@ -101,21 +101,25 @@ void DraftPolicy::record(const Cycle& cycle) {
         return;
     }
     m_sinceSingle += tokens;
-    m_draft.add(cycle.draftSeconds);
+    m_draft.add(cycle.drafted, cycle.draftSeconds);
     if (m_probesLeft > 0) --m_probesLeft;
     for (int i = 0; i < cycle.drafted && i <= cycle.accepted; ++i) {
         m_survival[std::size_t(i)].add(i < cycle.accepted ? 1.0 : 0.0);
     }
 }
 
-double DraftPolicy::gain() const { return m_most > 0 ? m_speed.tokensPerSecond() * m_pass.at(1) : 0; }
+double DraftPolicy::gain() const {
+    return m_most > 0 ? m_speed.tokensPerSecond() * m_pass.at(1) : 0;
+}
 
 // ---- DraftCycle
 
 DraftCycle::DraftCycle(Parts parts)
     : m_backend(*parts.backend), m_target(*parts.target), m_drafter(parts.drafter),
-      m_cache(std::move(parts.cache)), m_draftCache(std::move(parts.draftCache)), m_maxRows(parts.maxRows),
-      m_policy(parts.drafter ? std::min(parts.drafter->spec().blockSize - 1, DraftLength::kMax) : 0) {}
+      m_cache(std::move(parts.cache)), m_draftCache(std::move(parts.draftCache)),
+      m_maxRows(parts.maxRows),
+      m_policy(parts.drafter ? std::min(parts.drafter->spec().blockSize - 1, DraftLength::kMax)
+                             : 0) {}
 
 Result<std::unique_ptr<DraftCycle>> DraftCycle::make(Parts parts) {
     CHECK(parts.backend && parts.target && parts.cache && parts.maxRows > 0);
@@ -140,7 +144,8 @@ Result<std::unique_ptr<DraftCycle>> DraftCycle::make(Parts parts) {
 }
 
 Result<void> DraftCycle::forward(std::span<const TokenId> ids,
-                                 std::span<const TextModel::Input::ImageRows> images, std::stop_token stop) {
+                                 std::span<const TextModel::Input::ImageRows> images,
+                                 std::stop_token stop) {
     const std::int64_t count = std::int64_t(ids.size());
     TextModel::Taps taps;
     if (m_drafter) {
@@ -154,8 +159,8 @@ Result<void> DraftCycle::forward(std::span<const TokenId> ids,
     return m_target.forward({ids, length(), images}, *m_cache, taps, stop);
 }
 
-// Without a stop token: it takes a small part of the time of one layer of the pass that made the taps, and
-// the drafter's cache never falls out of step.
+// Without a stop token: it takes a small part of the time of one layer of the pass that made the
+// taps, and the drafter's cache never falls out of step.
 Result<void> DraftCycle::projectPending() {
     if (m_pending == 0) return {};
     auto done = m_drafter->appendContext(m_taps.rowRange(0, m_pending), m_draftCache->length(),
@@ -165,7 +170,8 @@ Result<void> DraftCycle::projectPending() {
 }
 
 Result<void> DraftCycle::read(std::span<const TokenId> ids,
-                              std::span<const TextModel::Input::ImageRows> images, std::stop_token stop) {
+                              std::span<const TextModel::Input::ImageRows> images,
+                              std::stop_token stop) {
     CHECK(!ids.empty() && std::int64_t(ids.size()) <= m_maxRows);
     if (auto done = forward(ids, images, stop); !done) return done;
     const std::int64_t before = length();
@@ -193,12 +199,12 @@ std::vector<TokenId> DraftCycle::argmaxRows(Tensor rows) {
     return out;
 }
 
-Result<std::vector<TokenId>> DraftCycle::draftTokens(TokenId anchor, int count, const Request& request,
-                                                     std::stop_token stop) {
+Result<std::vector<TokenId>> DraftCycle::draftTokens(TokenId anchor, int count,
+                                                     const Request& request, std::stop_token stop) {
     if (auto done = projectPending(); !done) return done.error();
-    auto rows = m_drafter->draft(anchor, *m_draftCache, stop);
+    auto rows = m_drafter->draft(anchor, *m_draftCache, stop, count);
     if (!rows) return rows.error();
-    std::vector<TokenId> drafts = argmaxRows(rows->rowRange(0, count));
+    std::vector<TokenId> drafts = argmaxRows(*rows);
     if (request.endsTurn) {
         const auto end = std::find_if(drafts.begin(), drafts.end(), request.endsTurn);
         if (end != drafts.end()) drafts.erase(end + 1, drafts.end());
@@ -219,7 +225,8 @@ Result<DraftCycle::Step> DraftCycle::step(std::span<const TokenId> history, cons
 
     const std::int64_t most = std::min(room - 1, context() - 1 - position);
     const int wanted = int(std::min<std::int64_t>(m_policy.next(request.draftLength), most));
-    std::vector<TokenId> sequence(history.begin(), history.end()); // with the drafts that proved right
+    std::vector<TokenId> sequence(history.begin(),
+                                  history.end()); // with the drafts that proved right
     std::vector<TokenId> drafts;
     if (wanted > 0) {
         auto drafted = draftTokens(history.back(), wanted, request, stop);
@@ -233,8 +240,8 @@ Result<DraftCycle::Step> DraftCycle::step(std::span<const TokenId> history, cons
     if (auto done = forward(rows, {}, stop); !done) return done.error();
     const Tensor logits = m_target.logits(0, std::int64_t(rows.size()));
 
-    // Row i chooses the token at position + 1 + i. The sampler sees the same tokens before it as it would
-    // without drafting, because the drafts before row i were accepted.
+    // Row i chooses the token at position + 1 + i. The sampler sees the same tokens before it as it
+    // would without drafting, because the drafts before row i were accepted.
     std::vector<TokenId> largest;
     if (isPlainArgmax(request.sampling)) largest = argmaxRows(logits);
     Step step;
@@ -255,7 +262,8 @@ Result<DraftCycle::Step> DraftCycle::step(std::span<const TokenId> history, cons
         if (!accepted || (request.endsTurn && request.endsTurn(token))) break;
     }
 
-    // The anchor and the tokens written before the last one were in the pass; the last is the next anchor.
+    // The anchor and the tokens written before the last one were in the pass; the last is the next
+    // anchor.
     const std::int64_t kept = std::int64_t(step.tokens.size());
     m_cache->commit(position + kept);
     if (m_drafter) m_pending += kept;
@@ -324,7 +332,8 @@ Result<double> DraftCycle::timePass(int rows, TokenId anyToken, std::stop_token 
 Result<double> DraftCycle::timeDraft(TokenId anyToken, std::stop_token stop) {
     CHECK(m_drafter);
     const double start = now();
-    auto drafts = draftTokens(anyToken, std::min(m_drafter->spec().blockSize - 1, DraftLength::kMax), {}, stop);
+    auto drafts = draftTokens(
+        anyToken, std::min(m_drafter->spec().blockSize - 1, DraftLength::kMax), {}, stop);
     if (!drafts) return drafts.error();
     return now() - start;
 }
@@ -335,13 +344,14 @@ Result<void> DraftCycle::warmUp(TokenId anyToken, std::stop_token stop) {
     if (auto done = read(one, {}, stop); !done) return done;
     const std::vector<float> row = logitsAfterRead();
     if (!std::all_of(row.begin(), row.end(), [](float value) { return std::isfinite(value); })) {
-        return Error{ErrorCode::InvalidFile, "the model computes values that are not numbers; the file is "
-                                             "probably damaged"};
+        return Error{ErrorCode::InvalidFile,
+                     "the model computes values that are not numbers; the file is "
+                     "probably damaged"};
     }
     if (m_drafter && context() > 2 * kMaxRows) {
         auto draft = timeDraft(anyToken, stop);
         if (!draft) return draft.error();
-        for (const int rows : {kMaxRows, 1}) {
+        for (const int rows : {m_policy.most() + 1, 1}) {
             auto pass = timePass(rows, anyToken, stop);
             if (!pass) return pass.error();
             m_policy.seed(rows, *pass, *draft);

@@ -1,11 +1,11 @@
 #pragma once
 // DraftCycle: draft, verify, accept, commit. The only place that knows of speculation: it keeps the
-// target's and the drafter's caches in step, and everyone above sees one sequence that is read, written
-// and rewound.
+// target's and the drafter's caches in step, and everyone above sees one sequence that is read,
+// written and rewound.
 //
-// One rule decides acceptance: a drafted token stays iff it is the token that the sampler picks from the
-// target's own row at that position. The noise depends only on (seed, position, token), so the text is the
-// same for every draft length, at every temperature.
+// One rule decides acceptance: a drafted token stays iff it is the token that the sampler picks
+// from the target's own row at that position. The noise depends only on (seed, position, token), so
+// the text is the same for every draft length, at every temperature.
 //
 // Engine thread. Owns both caches; the models, the backend and the tokenizer outlive it.
 
@@ -28,8 +28,8 @@ namespace engine {
 
 using TokenId = std::int32_t;
 
-// How many tokens to draft, from what drafting costs and brings. Only the width of a cycle depends on it,
-// never the text.
+// How many tokens to draft, from what drafting costs and brings. Only the width of a cycle depends
+// on it, never the text.
 class DraftPolicy {
 public:
     explicit DraftPolicy(int most) : m_most(most) {} // most: the drafter's block without its anchor
@@ -44,9 +44,10 @@ public:
         double passSeconds = 0;  // the target's pass and the choice of tokens
     };
     void record(const Cycle& cycle);
-    // First values, measured while loading.
+    // First values, measured while loading: a pass over so many rows, and the drafts for it.
     void seed(int rows, double passSeconds, double draftSeconds);
 
+    int most() const { return m_most; }
     bool paused() const { return m_pausedTokens > 0; }
     // Speed now against writing token by token, both measured; 0: not known yet.
     double gain() const;
@@ -58,14 +59,14 @@ private:
     int best() const;
     double speed(int drafts) const;
 
-    static constexpr int kPause = 64;         // tokens without drafting before the next probe
+    static constexpr int kPause = 64; // tokens without drafting before the next probe
     static constexpr int kProbeCycles = 4;
-    static constexpr int kSingleEvery = 512;  // tokens after which the single step is measured again
-    static constexpr int kWidenEvery = 16;    // cycles after which a wider one is tried
+    static constexpr int kSingleEvery = 512; // tokens after which the single step is measured again
+    static constexpr int kWidenEvery = 16;   // cycles after which a wider one is tried
 
     int m_most = 0;
-    PassTimes m_pass;
-    RunningMean m_draft;
+    PassTimes m_pass;  // of the target, by rows
+    PassTimes m_draft; // of the drafter, by drafts
     // Chance that draft i is accepted where all before it were.
     std::array<RunningMean, PassTimes::kMaxRows> m_survival = filled();
     SpeedMeter m_speed;
@@ -100,7 +101,8 @@ public:
         SamplerSettings sampling;
         std::uint64_t seed = 0;
         DraftLength draftLength;
-        std::function<bool(TokenId)> endsTurn; // drafts after such a token are not looked at; may be empty
+        std::function<bool(TokenId)>
+            endsTurn; // drafts after such a token are not looked at; may be empty
     };
 
     // ---- the sequence
@@ -112,10 +114,10 @@ public:
     const KvCache& cache() const { return *m_cache; }
     const KvCache* draftCache() const { return m_draftCache.get(); }
 
-    // Reads tokens (and the picture rows among them) at length() ..; at most maxRows of them. Cancelled or
-    // failed: nothing of this call is kept.
-    Result<void> read(std::span<const TokenId> ids, std::span<const TextModel::Input::ImageRows> images,
-                      std::stop_token stop);
+    // Reads tokens (and the picture rows among them) at length() ..; at most maxRows of them.
+    // Cancelled or failed: nothing of this call is kept.
+    Result<void> read(std::span<const TokenId> ids,
+                      std::span<const TextModel::Input::ImageRows> images, std::stop_token stop);
     // The logits after the last token of the last read, on the host: F32 [vocabulary].
     std::vector<float> logitsAfterRead();
 
@@ -124,9 +126,9 @@ public:
         int drafted = 0;
         int accepted = 0;
     };
-    // One cycle. `history`: all tokens so far, the last of which is written but not yet in the caches:
-    // history.size() == length() + 1. `room`: most tokens to write, at least 1; the context must hold them
-    // all but the last. Cancelled or failed: nothing is kept.
+    // One cycle. `history`: all tokens so far, the last of which is written but not yet in the
+    // caches: history.size() == length() + 1. `room`: most tokens to write, at least 1; the context
+    // must hold them all but the last. Cancelled or failed: nothing is kept.
     Result<Step> step(std::span<const TokenId> history, const Request& request, std::int64_t room,
                       std::stop_token stop);
 
@@ -150,12 +152,12 @@ public:
     // ---- measuring
 
     const DraftPolicy& policy() const { return m_policy; }
-    // Seconds of one target pass over so many rows at length(), logits and choice included, and of one
-    // drafter pass. Nothing is kept. For benchmarks and the first guess at loading.
+    // Seconds of one target pass over so many rows at length(), logits and choice included, and of
+    // one drafter pass. Nothing is kept. For benchmarks and the first guess at loading.
     Result<double> timePass(int rows, TokenId anyToken, std::stop_token stop);
     Result<double> timeDraft(TokenId anyToken, std::stop_token stop);
-    // Runs each kind of pass, so that its memory is touched and its time roughly known. The caches must be
-    // empty and are again afterwards. InvalidFile if the model's values are not numbers.
+    // Runs each kind of pass, so that its memory is touched and its time roughly known. The caches
+    // must be empty and are again afterwards. InvalidFile if the model's values are not numbers.
     Result<void> warmUp(TokenId anyToken, std::stop_token stop);
 
 private:
@@ -163,8 +165,8 @@ private:
     Result<void> projectPending();
     Result<std::vector<TokenId>> draftTokens(TokenId anchor, int count, const Request& request,
                                              std::stop_token stop);
-    Result<void> forward(std::span<const TokenId> ids, std::span<const TextModel::Input::ImageRows> images,
-                         std::stop_token stop);
+    Result<void> forward(std::span<const TokenId> ids,
+                         std::span<const TextModel::Input::ImageRows> images, std::stop_token stop);
     std::vector<TokenId> argmaxRows(Tensor rows);
 
     Backend& m_backend;
@@ -175,13 +177,13 @@ private:
     int m_maxRows = 0;
     std::int64_t m_lastRows = 0; // of the last forward
 
-    // Taps of committed positions that the drafter has not taken in yet lie in the first rows; a pass
-    // writes its own behind them. Position of row 0: m_draftCache->length().
+    // Taps of committed positions that the drafter has not taken in yet lie in the first rows; a
+    // pass writes its own behind them. Position of row 0: m_draftCache->length().
     Buffer m_tapMemory;
-    Tensor m_taps;       // F32 [tap rows, taps * width]; empty without a drafter
+    Tensor m_taps; // F32 [tap rows, taps * width]; empty without a drafter
     std::int64_t m_pending = 0;
 
-    Buffer m_ids;        // I32 [kMaxRows, 1], results of argmax
+    Buffer m_ids;             // I32 [kMaxRows, 1], results of argmax
     std::vector<float> m_row; // one row of logits on the host
     DraftPolicy m_policy;
 };

@@ -83,8 +83,8 @@ private:
     std::uint64_t m_state = 0xcbf29ce484222325u;
 };
 
-// From the names, shapes and types of all tensors and a little of the data of each: reading the whole file
-// would take as long as loading it.
+// From the names, shapes and types of all tensors and a little of the data of each: reading the
+// whole file would take as long as loading it.
 std::string contentKey(const GgufFile& file) {
     constexpr std::size_t kSample = 64;
     ContentHash hash;
@@ -108,20 +108,23 @@ std::int64_t tensorBytes(const GgufFile& file) {
     return bytes;
 }
 
-Error cancelled() { return {ErrorCode::Cancelled, "loading was stopped"}; }
+Error cancelled() {
+    return {ErrorCode::Cancelled, "loading was stopped"};
+}
 
 } // namespace
 
 Engine::Engine() : m(std::make_unique<State>()) {}
 Engine::~Engine() = default;
 
-Result<std::unique_ptr<Engine>> Engine::load(std::unique_ptr<Backend> backend, const ModelFiles& files,
-                                             const EngineOptions& options, const LoadSink& progress,
-                                             std::stop_token stop) {
+Result<std::unique_ptr<Engine>> Engine::load(std::unique_ptr<Backend> backend,
+                                             const ModelFiles& files, const EngineOptions& options,
+                                             const LoadSink& progress, std::stop_token stop) {
     CHECK(backend && options.prefillChunk > 0 && options.contextTokens >= 0);
     try {
         std::unique_ptr<Engine> engine(new Engine);
-        if (auto done = engine->loadParts(std::move(backend), files, options, progress, stop); !done) {
+        if (auto done = engine->loadParts(std::move(backend), files, options, progress, stop);
+            !done) {
             return done.error();
         }
         return engine;
@@ -131,7 +134,8 @@ Result<std::unique_ptr<Engine>> Engine::load(std::unique_ptr<Backend> backend, c
 }
 
 Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFiles& files,
-                               const EngineOptions& options, const LoadSink& progress, std::stop_token stop) {
+                               const EngineOptions& options, const LoadSink& progress,
+                               std::stop_token stop) {
     const auto say = [&](std::string_view phase, std::int64_t done, std::int64_t total) {
         if (progress) progress({std::string(phase), done, total});
     };
@@ -150,7 +154,8 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
     s.tokenizer.emplace(std::move(*tokenizer));
     for (const std::string& warning : s.tokenizer->warnings()) log(LogLevel::Warning, warning);
     if (s.tokenizer->size() != s.textSpec.vocabulary) {
-        return Error{ErrorCode::InvalidFile, target->name + ": its vocabulary and its embedding table differ in size"};
+        return Error{ErrorCode::InvalidFile,
+                     target->name + ": its vocabulary and its embedding table differ in size"};
     }
     s.targetFile = target->file;
     s.modelKey = contentKey(*target->file);
@@ -182,9 +187,10 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
 
     // ---- what lives where
     if (s.textSpec.contextLimit > 0 && options.contextTokens > s.textSpec.contextLimit) {
-        return Error{ErrorCode::Unsupported, "the model reads at most " + std::to_string(s.textSpec.contextLimit) +
-                                                 " tokens; a context of " + std::to_string(options.contextTokens) +
-                                                 " was asked for"};
+        return Error{ErrorCode::Unsupported,
+                     "the model reads at most " + std::to_string(s.textSpec.contextLimit) +
+                         " tokens; a context of " + std::to_string(options.contextTokens) +
+                         " was asked for"};
     }
     const MemoryState memory = s.backend->memory();
     PlacementInput input;
@@ -200,19 +206,22 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
     input.prefillChunk = options.prefillChunk;
     s.plan = planFor(input, options.contextTokens, projector.has_value(), drafter.has_value());
     if (!s.plan.fits) {
-        return Error{ErrorCode::OutOfMemory, "this needs " + mebibytes(s.plan.memory.total()) + " of memory, and " +
-                                                 mebibytes(memory.freeBytes) + " are free"};
+        return Error{ErrorCode::OutOfMemory, "this needs " + mebibytes(s.plan.memory.total()) +
+                                                 " of memory, and " + mebibytes(memory.freeBytes) +
+                                                 " are free"};
     }
 
     // ---- weights
-    const std::int64_t total = tensorBytes(*target->file) + (projector ? tensorBytes(*projector->file) : 0) +
+    const std::int64_t total = tensorBytes(*target->file) +
+                               (projector ? tensorBytes(*projector->file) : 0) +
                                (drafter ? tensorBytes(*drafter->file) : 0);
     std::int64_t before = 0; // bytes of the files that are done
     const auto loading = [&](std::string_view phase) {
         say(phase, before, total);
         return [&, phase](std::int64_t done) { say(phase, before + done, total); };
     };
-    auto textWeights = TextWeights::load(*s.backend, *target->file, s.textSpec, loading("Reading the model"), stop);
+    auto textWeights = TextWeights::load(*s.backend, *target->file, s.textSpec,
+                                         loading("Reading the model"), stop);
     if (!textWeights) return withContext(textWeights.error(), target->name);
     const int passRows = std::max(options.prefillChunk, DraftCycle::kMaxRows);
     auto text = TextModel::make(*s.backend, s.textSpec, *textWeights, passRows);
@@ -225,11 +234,13 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
         auto weights = VisionWeights::load(*s.backend, *projector->file, *s.visionSpec,
                                            loading("Reading the vision part"), stop);
         if (!weights) return withContext(weights.error(), projector->name);
-        auto made = VisionModel::make(*s.backend, *s.visionSpec, *weights, s.textSpec.eps, s.visionSpec->maxCells);
+        auto made = VisionModel::make(*s.backend, *s.visionSpec, *weights, s.textSpec.eps,
+                                      s.visionSpec->maxCells);
         if (!made) return made.error();
         s.vision = std::move(*made);
         before += tensorBytes(*projector->file);
-        s.memory.vision = std::max(input.visionBytes, (*weights)->deviceBytes) + s.vision->workingBytes();
+        s.memory.vision =
+            std::max(input.visionBytes, (*weights)->deviceBytes) + s.vision->workingBytes();
     }
     const int contextRows = DraftCycle::contextRows(options.prefillChunk);
     if (drafter) {
@@ -239,7 +250,8 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
         auto made = DraftModel::make(*s.backend, *s.draftSpec, *weights, *s.text, contextRows);
         if (!made) return made.error();
         s.draft = std::move(*made);
-        s.memory.draft = std::max(input.draftBytes, (*weights)->deviceBytes) + s.draft->workingBytes();
+        s.memory.draft =
+            std::max(input.draftBytes, (*weights)->deviceBytes) + s.draft->workingBytes();
         before += tensorBytes(*drafter->file);
     }
 
@@ -249,14 +261,15 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
     parts.target = s.text.get();
     parts.drafter = s.draft.get();
     parts.maxRows = options.prefillChunk;
-    auto cache = KvCache::make(*s.backend, targetKvShape(s.textSpec, s.plan.contextTokens, options.prefillChunk,
-                                                         options.kvType));
+    auto cache = KvCache::make(*s.backend, targetKvShape(s.textSpec, s.plan.contextTokens,
+                                                         options.prefillChunk, options.kvType));
     if (!cache) return cache.error();
     parts.cache = std::move(*cache);
     s.memory.conversation = parts.cache->shape().totalBytes();
     if (s.draft) {
-        auto made = KvCache::make(*s.backend, DraftModel::kvShape(*s.draftSpec, s.plan.contextTokens, contextRows,
-                                                                  options.kvType));
+        auto made =
+            KvCache::make(*s.backend, DraftModel::kvShape(*s.draftSpec, s.plan.contextTokens,
+                                                          contextRows, options.kvType));
         if (!made) return made.error();
         parts.draftCache = std::move(*made);
         s.memory.draft += parts.draftCache->shape().totalBytes();
@@ -267,7 +280,8 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
     s.memory.working = s.text->workingBytes();
     if (s.draft) s.memory.draft += s.cycle->workingBytes();
 
-    // ---- one real step of everything, so that nothing fails or is slow for the first time in an answer
+    // ---- one real step of everything, so that nothing fails or is slow for the first time in an
+    // answer
     if (stop.stop_requested()) return cancelled();
     say("Trying it out", total, total);
     if (auto done = s.cycle->warmUp(s.tokenizer->special().beginOfText, stop); !done) {
@@ -276,7 +290,8 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
     if (s.vision) {
         RgbImage grey;
         grey.width = grey.height = s.visionSpec->cellPixels();
-        grey.pixels.assign(std::size_t(3) * std::size_t(grey.width) * std::size_t(grey.height), 128);
+        grey.pixels.assign(std::size_t(3) * std::size_t(grey.width) * std::size_t(grey.height),
+                           128);
         if (auto rows = s.vision->encode(cutPatches(grey, *s.visionSpec), stop); !rows) {
             return withContext(rows.error(), projector->name);
         }
@@ -294,16 +309,36 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
     return {};
 }
 
-const Tokenizer& Engine::tokenizer() const { return *m->tokenizer; }
-const TextSpec& Engine::text() const { return m->textSpec; }
-const VisionSpec* Engine::vision() const { return m->visionSpec ? &*m->visionSpec : nullptr; }
-const DraftSpec* Engine::draft() const { return m->draftSpec ? &*m->draftSpec : nullptr; }
-const std::string& Engine::modelKey() const { return m->modelKey; }
-std::int64_t Engine::contextTokens() const { return m->plan.contextTokens; }
-const PlacementPlan& Engine::plan() const { return m->plan; }
-Backend& Engine::backend() { return *m->backend; }
-Session& Engine::session() { return *m->session; }
-DraftCycle& Engine::cycle() { return *m->cycle; }
+const Tokenizer& Engine::tokenizer() const {
+    return *m->tokenizer;
+}
+const TextSpec& Engine::text() const {
+    return m->textSpec;
+}
+const VisionSpec* Engine::vision() const {
+    return m->visionSpec ? &*m->visionSpec : nullptr;
+}
+const DraftSpec* Engine::draft() const {
+    return m->draftSpec ? &*m->draftSpec : nullptr;
+}
+const std::string& Engine::modelKey() const {
+    return m->modelKey;
+}
+std::int64_t Engine::contextTokens() const {
+    return m->plan.contextTokens;
+}
+const PlacementPlan& Engine::plan() const {
+    return m->plan;
+}
+Backend& Engine::backend() {
+    return *m->backend;
+}
+Session& Engine::session() {
+    return *m->session;
+}
+DraftCycle& Engine::cycle() {
+    return *m->cycle;
+}
 
 MemoryByPart Engine::memory() const {
     // Places and pictures come and go.

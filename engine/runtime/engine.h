@@ -1,6 +1,6 @@
 #pragma once
-// Engine: the three files loaded on one backend, and the session that writes with them. One person, one
-// answer at a time: no server, no scheduler.
+// Engine: the three files loaded on one backend, and the session that writes with them. One person,
+// one answer at a time: no server, no scheduler.
 //
 // Engine thread. Loading and generating report through sinks that are called on that thread.
 
@@ -34,8 +34,8 @@ struct ModelFiles {
 struct EngineOptions {
     std::int64_t contextTokens = 0; // 0: as many as fit free memory, at most the model's limit
     KvType kvType = KvType::F16;
-    int prefillChunk = 256;         // rows read at once
-    bool checkMemory = true;        // refuse before loading what would not fit
+    int prefillChunk = 256;  // rows read at once
+    bool checkMemory = true; // refuse before loading what would not fit
 };
 
 struct LoadProgress {
@@ -55,17 +55,19 @@ struct GenerateOptions {
 class Engine {
 public:
     using LoadSink = std::function<void(const LoadProgress&)>;
-    // Opens, checks and loads; runs one real step of everything before it says ready. The backend is kept.
-    // After an error or a stop (Cancelled) nothing stays; the same files may be loaded again.
-    static Result<std::unique_ptr<Engine>> load(std::unique_ptr<Backend> backend, const ModelFiles& files,
-                                                const EngineOptions& options, const LoadSink& progress,
-                                                std::stop_token stop);
+    // Opens, checks and loads; runs one real step of everything before it says ready. The backend
+    // is kept. After an error or a stop (Cancelled) nothing stays; the same files may be loaded
+    // again.
+    static Result<std::unique_ptr<Engine>> load(std::unique_ptr<Backend> backend,
+                                                const ModelFiles& files,
+                                                const EngineOptions& options,
+                                                const LoadSink& progress, std::stop_token stop);
     ~Engine();
 
     const Tokenizer& tokenizer() const;
     const TextSpec& text() const;
-    const VisionSpec* vision() const; // null without a projector
-    const DraftSpec* draft() const;   // null without a drafter
+    const VisionSpec* vision() const;    // null without a projector
+    const DraftSpec* draft() const;      // null without a drafter
     const std::string& modelKey() const; // names the target file's contents: for GeneratedIds
     MemoryByPart memory() const;         // what each part takes now
     const PlacementPlan& plan() const;   // what was expected before loading
@@ -78,7 +80,8 @@ public:
 private:
     Engine();
     Result<void> loadParts(std::unique_ptr<Backend> backend, const ModelFiles& files,
-                           const EngineOptions& options, const LoadSink& progress, std::stop_token stop);
+                           const EngineOptions& options, const LoadSink& progress,
+                           std::stop_token stop);
     struct State;
     std::unique_ptr<State> m;
 };

@@ -20,14 +20,18 @@ Result<Tensor> PictureRows::rows(const ImageSlot& slot, std::stop_token stop) {
         return m_entries.front().rows;
     }
     if (!m_vision) {
-        return Error{ErrorCode::Unsupported, "the conversation has a picture, and the vision part is not loaded"};
+        return Error{ErrorCode::Unsupported,
+                     "the conversation has a picture, and the vision part is not loaded"};
     }
-    if (!slot.image) return Error{ErrorCode::Internal, "a picture of the conversation has no pixels"};
+    if (!slot.image)
+        return Error{ErrorCode::Internal, "a picture of the conversation has no pixels"};
 
     const VisionSpec& spec = m_vision->spec();
-    const PixelSize size = gridSize({slot.image->width, slot.image->height}, spec.cellPixels(), spec.maxCells);
+    const PixelSize size =
+        gridSize({slot.image->width, slot.image->height}, spec.cellPixels(), spec.maxCells);
     if (imageTokens({slot.image->width, slot.image->height}, spec) != slot.tokens) {
-        return Error{ErrorCode::Internal, "the place of a picture in the conversation has another size"};
+        return Error{ErrorCode::Internal,
+                     "the place of a picture in the conversation has another size"};
     }
     auto encoded = m_vision->encode(cutPatches(resampleLanczos(*slot.image, size), spec), stop);
     if (!encoded) return encoded.error();

@@ -1,6 +1,6 @@
 #pragma once
-// The embedding rows of pictures that were looked at, kept by key so that a picture in the history is not
-// encoded again. Engine thread; the backend and the vision part outlive it.
+// The embedding rows of pictures that were looked at, kept by key so that a picture in the history
+// is not encoded again. Engine thread; the backend and the vision part outlive it.
 
 #include "engine/backend/backend.h"
 #include "engine/chat/prompt.h"
@@ -20,7 +20,8 @@ public:
         : m_backend(backend), m_vision(vision), m_most(most) {}
 
     bool has(const ImageSlot& slot) const;
-    // F32 [slot.tokens, width], valid until the next call. Encodes the picture if its rows are not here.
+    // F32 [slot.tokens, width], valid until the next call. Encodes the picture if its rows are not
+    // here.
     Result<Tensor> rows(const ImageSlot& slot, std::stop_token stop);
     std::int64_t bytes() const { return m_bytes; }
 

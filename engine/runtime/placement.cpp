@@ -18,10 +18,14 @@ constexpr std::int64_t kPictureBytes = 256 * kMiB;
 // The tokenizer, logits on the host, metadata, the program itself.
 constexpr std::int64_t kProgramBytes = 96 * kMiB;
 
-int passRows(int prefillChunk) { return std::max(prefillChunk, DraftCycle::kMaxRows); }
+int passRows(int prefillChunk) {
+    return std::max(prefillChunk, DraftCycle::kMaxRows);
+}
 
 // F32 rows and their 8-bit form in groups of 64 with scale and sums, about 1.5 bytes a value.
-std::int64_t activationBytes(std::int64_t rows, std::int64_t columns) { return rows * columns * 11 / 2; }
+std::int64_t activationBytes(std::int64_t rows, std::int64_t columns) {
+    return rows * columns * 11 / 2;
+}
 
 std::int64_t ringBytes(const KvShape& shape) {
     std::int64_t layers = 0;
@@ -31,7 +35,8 @@ std::int64_t ringBytes(const KvShape& shape) {
 
 } // namespace
 
-KvShape targetKvShape(const TextSpec& spec, std::int64_t contextTokens, int prefillChunk, KvType type) {
+KvShape targetKvShape(const TextSpec& spec, std::int64_t contextTokens, int prefillChunk,
+                      KvType type) {
     KvShape shape;
     shape.kvHeads = spec.kvHeads;
     shape.headSize = spec.headSize;
@@ -47,11 +52,14 @@ std::int64_t textWorkingBytes(const TextSpec& spec, int prefillChunk) {
     const std::int64_t rows = passRows(prefillChunk);
     const std::int64_t attention = std::int64_t(spec.heads) * spec.headSize;
     const std::int64_t keyValue = std::int64_t(spec.kvHeads) * spec.headSize;
-    const std::int64_t half = std::max(3 * attention + 2 * keyValue, 2 * std::int64_t(spec.ffnWidth));
-    const std::int64_t widest = std::max({std::int64_t(spec.width), attention, std::int64_t(spec.ffnWidth)});
+    const std::int64_t half =
+        std::max(3 * attention + 2 * keyValue, 2 * std::int64_t(spec.ffnWidth));
+    const std::int64_t widest =
+        std::max({std::int64_t(spec.width), attention, std::int64_t(spec.ffnWidth)});
     const std::int64_t values = rows * (2 * std::int64_t(spec.width) + half + 2) +
                                 TextModel::kMaxLogitRows * (spec.vocabulary + spec.width);
-    return values * 4 + activationBytes(std::max<std::int64_t>(rows, TextModel::kMaxLogitRows), widest) + kMiB;
+    return values * 4 +
+           activationBytes(std::max<std::int64_t>(rows, TextModel::kMaxLogitRows), widest) + kMiB;
 }
 
 std::int64_t draftWorkingBytes(const DraftSpec& spec, const TextSpec& text, int prefillChunk) {
@@ -59,9 +67,11 @@ std::int64_t draftWorkingBytes(const DraftSpec& spec, const TextSpec& text, int 
     const std::int64_t block = std::max(spec.blockSize, 64);
     const std::int64_t attention = std::int64_t(spec.heads) * spec.headSize;
     const std::int64_t taps = std::int64_t(spec.taps.size()) * text.width;
-    const std::int64_t values = rows * (taps + spec.width) +
-                                block * (3 * std::int64_t(spec.width) + 3 * attention + 2 * std::int64_t(spec.ffnWidth));
-    return values * 4 + activationBytes(block, std::max({taps, attention, std::int64_t(spec.ffnWidth)})) + kMiB;
+    const std::int64_t values =
+        rows * (taps + spec.width) +
+        block * (3 * std::int64_t(spec.width) + 3 * attention + 2 * std::int64_t(spec.ffnWidth));
+    return values * 4 +
+           activationBytes(block, std::max({taps, attention, std::int64_t(spec.ffnWidth)})) + kMiB;
 }
 
 std::int64_t visionWorkingBytes(const VisionSpec& spec) {
@@ -72,13 +82,15 @@ std::int64_t visionWorkingBytes(const VisionSpec& spec) {
     // The projector's inner width is not in the metadata; the release has 4096 for a width of 1536.
     const std::int64_t inner = std::max<std::int64_t>(merged, spec.projectionWidth);
     const std::int64_t chunk = 512;
-    const std::int64_t values = cells * perCell * (5 * std::int64_t(spec.width) + 2) + cells * perCell +
-                                chunk * (pixels + spec.width + spec.ffnWidth) + chunk / 4 * 3 * inner +
-                                cells * spec.projectionWidth;
-    return values * 4 + activationBytes(chunk, std::max({pixels, std::int64_t(spec.ffnWidth), inner})) + kMiB;
+    const std::int64_t values = cells * perCell * (5 * std::int64_t(spec.width) + 2) +
+                                cells * perCell + chunk * (pixels + spec.width + spec.ffnWidth) +
+                                chunk / 4 * 3 * inner + cells * spec.projectionWidth;
+    return values * 4 +
+           activationBytes(chunk, std::max({pixels, std::int64_t(spec.ffnWidth), inner})) + kMiB;
 }
 
-PlacementPlan planFor(const PlacementInput& input, std::int64_t contextTokens, bool vision, bool draft) {
+PlacementPlan planFor(const PlacementInput& input, std::int64_t contextTokens, bool vision,
+                      bool draft) {
     PlacementPlan plan;
     plan.useVision = vision && input.vision.has_value();
     plan.useDraft = draft && input.draft.has_value();
@@ -90,15 +102,16 @@ PlacementPlan planFor(const PlacementInput& input, std::int64_t contextTokens, b
         const std::int64_t largest =
             std::int64_t(input.vision->maxCells) * input.vision->projectionWidth * 4;
         plan.pictureBytes = std::max(kPictureBytes, largest);
-        plan.memory.vision = input.visionBytes + visionWorkingBytes(*input.vision) + plan.pictureBytes;
+        plan.memory.vision =
+            input.visionBytes + visionWorkingBytes(*input.vision) + plan.pictureBytes;
     }
 
     const auto fill = [&](std::int64_t context) {
         const KvShape target = targetKvShape(input.text, context, input.prefillChunk, input.kvType);
         std::int64_t place = ringBytes(target);
         if (plan.useDraft) {
-            const KvShape shape = DraftModel::kvShape(*input.draft, context,
-                                                      DraftCycle::contextRows(input.prefillChunk), input.kvType);
+            const KvShape shape = DraftModel::kvShape(
+                *input.draft, context, DraftCycle::contextRows(input.prefillChunk), input.kvType);
             plan.memory.draft = input.draftBytes + shape.totalBytes() +
                                 draftWorkingBytes(*input.draft, input.text, input.prefillChunk);
             place += ringBytes(shape);
@@ -123,8 +136,8 @@ PlacementPlan planFor(const PlacementInput& input, std::int64_t contextTokens, b
         return plan;
     }
     if (left <= 0) return plan;
-    // Total bytes grow with the context, so the longest that takes at most half of what is left is found
-    // by halving.
+    // Total bytes grow with the context, so the longest that takes at most half of what is left is
+    // found by halving.
     const std::int64_t base = plan.memory.total();
     std::int64_t low = 1;
     std::int64_t high = longest / kContextStep;

@@ -28,7 +28,7 @@ struct PlacementInput {
     std::int64_t modelBytes = 0; // of the files
     std::int64_t visionBytes = 0;
     std::int64_t draftBytes = 0;
-    std::int64_t freeBytes = 0;  // 0: unknown, then everything fits
+    std::int64_t freeBytes = 0; // 0: unknown, then everything fits
     std::int64_t totalBytes = 0;
     KvType kvType = KvType::F16;
     int prefillChunk = 256;
@@ -40,8 +40,8 @@ struct PlacementPlan {
     bool useVision = false;
     bool useDraft = false;
     MemoryByPart memory;
-    // Contained in `memory`, taken only while used: places to return to (in conversation), and the rows of
-    // pictures seen (in vision).
+    // Contained in `memory`, taken only while used: places to return to (in conversation), and the
+    // rows of pictures seen (in vision).
     std::int64_t placeBytes = 0;
     std::int64_t pictureBytes = 0;
     std::int64_t freeBytes = 0;
@@ -52,19 +52,22 @@ struct PlacementPlan {
 inline constexpr std::int64_t kContextStep = 256;
 
 // Shapes of the two caches, for planning and for making them.
-KvShape targetKvShape(const TextSpec& spec, std::int64_t contextTokens, int prefillChunk, KvType type);
+KvShape targetKvShape(const TextSpec& spec, std::int64_t contextTokens, int prefillChunk,
+                      KvType type);
 
-// Memory beside weights and caches: hidden rows, feed-forward rows, logits, their 8-bit forms. These follow
-// the buffers of the models and round up, so that what is taken never exceeds the plan.
+// Memory beside weights and caches: hidden rows, feed-forward rows, logits, their 8-bit forms.
+// These follow the buffers of the models and round up, so that what is taken never exceeds the
+// plan.
 std::int64_t textWorkingBytes(const TextSpec& spec, int prefillChunk);
 std::int64_t draftWorkingBytes(const DraftSpec& spec, const TextSpec& text, int prefillChunk);
 std::int64_t visionWorkingBytes(const VisionSpec& spec);
 
-// The cost of exactly this choice; `fits` says whether it does. contextTokens 0: the longest context that
-// leaves half of the memory beside it free, at most the model's limit.
-PlacementPlan planFor(const PlacementInput& input, std::int64_t contextTokens, bool vision, bool draft);
-// The choices to offer, best first: all parts with the longest context that fits, then with less. Never
-// empty: if nothing fits, the smallest choice with fits = false.
+// The cost of exactly this choice; `fits` says whether it does. contextTokens 0: the longest
+// context that leaves half of the memory beside it free, at most the model's limit.
+PlacementPlan planFor(const PlacementInput& input, std::int64_t contextTokens, bool vision,
+                      bool draft);
+// The choices to offer, best first: all parts with the longest context that fits, then with less.
+// Never empty: if nothing fits, the smallest choice with fits = false.
 std::vector<PlacementPlan> planAll(const PlacementInput& input);
 
 } // namespace engine

@@ -11,27 +11,26 @@ namespace engine {
 namespace {
 
 // A control's view of one member of the settings.
-template<auto Member>
-double getMember(const SamplerSettings& settings) {
+template<auto Member> double getMember(const SamplerSettings& settings) {
     return double(settings.*Member);
 }
 
-template<auto Member>
-void setMember(SamplerSettings& settings, double value) {
+template<auto Member> void setMember(SamplerSettings& settings, double value) {
     auto& member = settings.*Member;
     member = std::remove_reference_t<decltype(member)>(value);
 }
 
 template<auto Member>
-constexpr SamplerParameter parameter(std::string_view key, std::string_view name, double least, double most,
-                                     double step, bool whole, double off) {
+constexpr SamplerParameter parameter(std::string_view key, std::string_view name, double least,
+                                     double most, double step, bool whole, double off) {
     return {key, name, least, most, step, whole, off, &getMember<Member>, &setMember<Member>};
 }
 
 constexpr SamplerParameter kRepetition[] = {
-    parameter<&SamplerSettings::repetition>("repetition", "Repetition penalty", 1.0, 2.0, 0.01, false, 1.0),
-    parameter<&SamplerSettings::repetitionWindow>("repetition_window", "Repetition window, in tokens", 0, 4096,
-                                                  1, true, 0),
+    parameter<&SamplerSettings::repetition>("repetition", "Repetition penalty", 1.0, 2.0, 0.01,
+                                            false, 1.0),
+    parameter<&SamplerSettings::repetitionWindow>(
+        "repetition_window", "Repetition window, in tokens", 0, 4096, 1, true, 0),
 };
 constexpr SamplerParameter kTopK[] = {
     parameter<&SamplerSettings::topK>("top_k", "Top-k", 0, 1000, 1, true, 0),
@@ -43,7 +42,8 @@ constexpr SamplerParameter kMinP[] = {
     parameter<&SamplerSettings::minP>("min_p", "Min-p", 0.0, 1.0, 0.01, false, 0.0),
 };
 constexpr SamplerParameter kTemperature[] = {
-    parameter<&SamplerSettings::temperature>("temperature", "Temperature", 0.0, 2.0, 0.05, false, 1.0),
+    parameter<&SamplerSettings::temperature>("temperature", "Temperature", 0.0, 2.0, 0.05, false,
+                                             1.0),
 };
 
 constexpr Sampler kTable[] = {
@@ -61,16 +61,18 @@ constexpr std::uint64_t mix(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-
 } // namespace
 
-std::span<const Sampler> samplerTable() { return kTable; }
+std::span<const Sampler> samplerTable() {
+    return kTable;
+}
 
 SamplerSettings clamped(SamplerSettings settings) {
     for (const Sampler& sampler : kTable) {
         for (const SamplerParameter& p : sampler.parameters) {
             const double value = p.get(settings);
-            p.set(settings, std::isfinite(value) ? std::clamp(value, p.least, p.most) : p.standard());
+            p.set(settings,
+                  std::isfinite(value) ? std::clamp(value, p.least, p.most) : p.standard());
         }
     }
     return settings;
@@ -86,7 +88,8 @@ std::vector<Candidate> survivors(std::span<const float> logits, const SamplerSet
     std::vector<Candidate> candidates(logits.size());
     for (std::size_t i = 0; i < logits.size(); ++i) {
         // What is not a number (a damaged model) would break the order that sorting relies on.
-        const float logit = std::isnan(logits[i]) ? -std::numeric_limits<float>::infinity() : logits[i];
+        const float logit =
+            std::isnan(logits[i]) ? -std::numeric_limits<float>::infinity() : logits[i];
         candidates[i] = {std::int32_t(i), logit, 0};
     }
     for (const Sampler& sampler : kTable) sampler.apply(candidates, settings, recent);
@@ -101,9 +104,9 @@ std::vector<Candidate> survivors(std::span<const float> logits, const SamplerSet
 }
 
 double gumbelNoise(std::uint64_t seed, std::int64_t position, std::int32_t id) {
-    // Seed, position and token go through the mixer one after the other, each added to what the earlier
-    // ones became, so that neighbouring positions and tokens share nothing. The constant is 2^64 / golden
-    // ratio, splitmix64's own step.
+    // Seed, position and token go through the mixer one after the other, each added to what the
+    // earlier ones became, so that neighbouring positions and tokens share nothing. The constant is
+    // 2^64 / golden ratio, splitmix64's own step.
     constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15u;
     std::uint64_t state = mix(seed + kStep);
     state = mix(state + std::uint64_t(position) * kStep + 1);
@@ -114,7 +117,8 @@ double gumbelNoise(std::uint64_t seed, std::int64_t position, std::int32_t id) {
 }
 
 std::int32_t sampleToken(std::span<const float> logits, const SamplerSettings& settings,
-                         std::span<const std::int32_t> recent, std::uint64_t seed, std::int64_t position) {
+                         std::span<const std::int32_t> recent, std::uint64_t seed,
+                         std::int64_t position) {
     CHECK(!logits.empty());
     if (isPlainArgmax(settings)) {
         return std::int32_t(std::max_element(logits.begin(), logits.end()) - logits.begin());

@@ -15,7 +15,8 @@ namespace engine {
 namespace {
 
 double now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
 // Where a picture lies in the tokens that are in the caches.
@@ -26,7 +27,8 @@ struct PicturePlace {
 };
 
 bool samePicture(const PicturePlace& place, const ImageSlot& slot) {
-    return place.firstToken == slot.firstToken && place.tokens == slot.tokens && place.key == slot.key;
+    return place.firstToken == slot.firstToken && place.tokens == slot.tokens &&
+           place.key == slot.key;
 }
 
 } // namespace
@@ -43,14 +45,16 @@ struct Session::State {
     DraftCycle& cycle;
     PictureRows pictures;
 
-    // What the caches hold: the tokens of positions 0 .. cycle.length()-1, and the pictures among them.
+    // What the caches hold: the tokens of positions 0 .. cycle.length()-1, and the pictures among
+    // them.
     std::vector<TokenId> history;
     std::vector<PicturePlace> seen;
 
     // Where one can return to, last used first.
     struct ReturnPlace {
         DraftCycle::Place place;
-        std::vector<float> logits; // at a prompt's end: of its last token, so that trying again reads nothing
+        std::vector<float>
+            logits; // at a prompt's end: of its last token, so that trying again reads nothing
     };
     std::list<ReturnPlace> places;
 
@@ -65,7 +69,7 @@ struct Session::State {
         std::vector<TokenId> sequence{}; // the prompt and everything written
         double started = 0;
         double writingSince = 0;
-        double answerSince = 0;          // 0: not begun
+        double answerSince = 0; // 0: not begun
     };
 
     void settle();
@@ -80,8 +84,8 @@ struct Session::State {
     Result<void> readChunk(Turn& turn, std::int64_t end, int& pictureIndex, int pictureCount);
     void write(Turn& turn, std::span<const TokenId> tokens, bool& ended);
     Result<FinishReason> writeAll(Turn& turn, std::vector<float> logits);
-    Result<TurnFinished> generate(const Prompt& prompt, const GenerateOptions& options, const Sink& sink,
-                                  std::stop_token stop);
+    Result<TurnFinished> generate(const Prompt& prompt, const GenerateOptions& options,
+                                  const Sink& sink, std::stop_token stop);
 };
 
 // Makes the history say what the caches hold, after whatever happened.
@@ -96,9 +100,10 @@ Result<void> Session::State::check(const Prompt& prompt) const {
     const std::int64_t length = std::int64_t(prompt.ids.size());
     if (length == 0) return Error{ErrorCode::Internal, "there is nothing to read"};
     if (length >= cycle.context()) {
-        return Error{ErrorCode::Unsupported, "the conversation is too long: " + std::to_string(length) +
-                                                 " tokens, and the memory set aside holds " +
-                                                 std::to_string(cycle.context())};
+        return Error{ErrorCode::Unsupported,
+                     "the conversation is too long: " + std::to_string(length) +
+                         " tokens, and the memory set aside holds " +
+                         std::to_string(cycle.context())};
     }
     for (const TokenId id : prompt.ids) {
         if (id < 0 || id >= parts.vocabulary) {
@@ -121,7 +126,8 @@ Result<void> Session::State::check(const Prompt& prompt) const {
 std::int64_t Session::State::commonPrefix(const Prompt& prompt) const {
     const std::size_t most = std::min(history.size(), prompt.ids.size());
     std::int64_t common =
-        std::mismatch(history.begin(), history.begin() + std::ptrdiff_t(most), prompt.ids.begin()).first -
+        std::mismatch(history.begin(), history.begin() + std::ptrdiff_t(most), prompt.ids.begin())
+            .first -
         history.begin();
     // The ids of two pictures of one size are equal: their keys decide.
     for (const ImageSlot& slot : prompt.images) {
@@ -131,8 +137,9 @@ std::int64_t Session::State::commonPrefix(const Prompt& prompt) const {
         if (!known) common = std::min(common, slot.firstToken);
     }
     for (const PicturePlace& place : seen) {
-        const bool wanted = std::any_of(prompt.images.begin(), prompt.images.end(),
-                                        [&](const ImageSlot& slot) { return samePicture(place, slot); });
+        const bool wanted =
+            std::any_of(prompt.images.begin(), prompt.images.end(),
+                        [&](const ImageSlot& slot) { return samePicture(place, slot); });
         if (!wanted) common = std::min(common, place.firstToken);
     }
     return common;
@@ -141,13 +148,14 @@ std::int64_t Session::State::commonPrefix(const Prompt& prompt) const {
 // The logits after the last token of a prompt of this length, if they were kept.
 const std::vector<float>* Session::State::logitsAt(std::int64_t length) const {
     for (const ReturnPlace& candidate : places) {
-        if (candidate.place.length() == length && !candidate.logits.empty()) return &candidate.logits;
+        if (candidate.place.length() == length && !candidate.logits.empty())
+            return &candidate.logits;
     }
     return nullptr;
 }
 
-// Brings the caches to the longest beginning of the prompt that they can give, and says its length. At
-// least one token stays to be read, unless its logits are known.
+// Brings the caches to the longest beginning of the prompt that they can give, and says its length.
+// At least one token stays to be read, unless its logits are known.
 std::int64_t Session::State::goTo(std::int64_t common, std::int64_t promptLength) {
     // Places beyond the common part belong to another text as soon as something is written there.
     std::erase_if(places, [&](const ReturnPlace& p) { return p.place.length() > common; });
@@ -183,7 +191,8 @@ std::string Session::State::whyAgain(const Prompt& prompt, std::int64_t common, 
     if (start + kFewTokens < common) return "the place to go back to is no longer kept";
     // What comes after the last turn's beginning is new and must be read anyway.
     const std::int64_t earlier = prompt.turnStarts.size() < 2 ? 0 : prompt.turnStarts.back();
-    if (start + kFewTokens < earlier) return "earlier text has changed, or another chat was read meanwhile";
+    if (start + kFewTokens < earlier)
+        return "earlier text has changed, or another chat was read meanwhile";
     return {};
 }
 
@@ -213,11 +222,12 @@ Result<void> Session::State::keepPlace(std::vector<float> logits) {
 }
 
 // Reads tokens up to `end`, at most one chunk, with the rows of pictures that lie in it.
-Result<void> Session::State::readChunk(Turn& turn, std::int64_t end, int& pictureIndex, int pictureCount) {
+Result<void> Session::State::readChunk(Turn& turn, std::int64_t end, int& pictureIndex,
+                                       int pictureCount) {
     const std::int64_t start = cycle.length();
     std::vector<TextModel::Input::ImageRows> images;
-    // Two pictures may lie in one chunk, and the rows of the first must outlive the encoding of the second:
-    // a chunk therefore ends before the second picture begins.
+    // Two pictures may lie in one chunk, and the rows of the first must outlive the encoding of the
+    // second: a chunk therefore ends before the second picture begins.
     for (const ImageSlot& slot : turn.prompt.images) {
         const std::int64_t first = std::max(slot.firstToken, start);
         const std::int64_t last = std::min(slot.firstToken + slot.tokens, end);
@@ -259,8 +269,8 @@ Result<std::vector<float>> Session::State::read(Turn& turn) {
     turn.sink(reading);
     if (start == length) return *logitsAt(length);
 
-    // A place to return to when the last message is edited: where its turn begins, or here if that is
-    // only a few tokens on.
+    // A place to return to when the last message is edited: where its turn begins, or here if that
+    // is only a few tokens on.
     constexpr std::int64_t kFewTokens = 16;
     const std::int64_t turnStart = prompt.turnStarts.empty() ? 0 : prompt.turnStarts.back();
     if (start > 0 && start <= turnStart && turnStart <= start + kFewTokens) {
@@ -273,9 +283,11 @@ Result<std::vector<float>> Session::State::read(Turn& turn) {
     int pictureIndex = 0;
     while (cycle.length() < length) {
         std::int64_t end = std::min(length, cycle.length() + cycle.maxRows());
-        const bool cut = turnStart > start + kFewTokens && cycle.length() < turnStart && turnStart < end;
+        const bool cut =
+            turnStart > start + kFewTokens && cycle.length() < turnStart && turnStart < end;
         if (cut) end = turnStart;
-        if (auto done = readChunk(turn, end, pictureIndex, pictureCount); !done) return done.error();
+        if (auto done = readChunk(turn, end, pictureIndex, pictureCount); !done)
+            return done.error();
         if (cycle.length() == turnStart && turnStart > start + kFewTokens) {
             if (auto kept = keepPlace({}); !kept) return kept.error();
         }
@@ -344,7 +356,9 @@ Result<TurnFinished> Session::State::generate(const Prompt& prompt, const Genera
     turn.request.seed = options.seed;
     turn.request.draftLength = options.draftLength;
     if (!options.ignoreEndTokens) {
-        turn.request.endsTurn = [tokenizer = parts.tokenizer](TokenId id) { return tokenizer->endsTurn(id); };
+        turn.request.endsTurn = [tokenizer = parts.tokenizer](TokenId id) {
+            return tokenizer->endsTurn(id);
+        };
     }
     turn.sequence = prompt.ids;
     turn.finished.figures.promptTokens = int(prompt.ids.size());
@@ -367,7 +381,8 @@ Result<TurnFinished> Session::State::generate(const Prompt& prompt, const Genera
     AnswerFigures& figures = turn.finished.figures;
     if (!turn.finished.ids.empty()) {
         figures.writeSeconds = end - turn.writingSince;
-        figures.thinkingSeconds = (turn.answerSince > 0 ? turn.answerSince : end) - turn.writingSince;
+        figures.thinkingSeconds =
+            (turn.answerSince > 0 ? turn.answerSince : end) - turn.writingSince;
     }
     sink(turn.finished);
     return turn.finished;
@@ -376,8 +391,8 @@ Result<TurnFinished> Session::State::generate(const Prompt& prompt, const Genera
 Session::Session(const Parts& parts) : m(std::make_unique<State>(parts)) {}
 Session::~Session() = default;
 
-Result<TurnFinished> Session::generate(const Prompt& prompt, const GenerateOptions& options, const Sink& sink,
-                                       std::stop_token stop) {
+Result<TurnFinished> Session::generate(const Prompt& prompt, const GenerateOptions& options,
+                                       const Sink& sink, std::stop_token stop) {
     try {
         return m->generate(prompt, options, sink, stop);
     } catch (const std::bad_alloc&) {
@@ -386,8 +401,12 @@ Result<TurnFinished> Session::generate(const Prompt& prompt, const GenerateOptio
     }
 }
 
-std::int64_t Session::cachedTokens() const { return m->cycle.length(); }
-std::int64_t Session::picturesBytes() const { return m->pictures.bytes(); }
+std::int64_t Session::cachedTokens() const {
+    return m->cycle.length();
+}
+std::int64_t Session::picturesBytes() const {
+    return m->pictures.bytes();
+}
 
 std::int64_t Session::placesBytes() const {
     std::int64_t bytes = 0;
@@ -395,7 +414,9 @@ std::int64_t Session::placesBytes() const {
     return bytes;
 }
 
-const DraftPolicy& Session::drafting() const { return m->cycle.policy(); }
+const DraftPolicy& Session::drafting() const {
+    return m->cycle.policy();
+}
 
 void Session::clear() {
     m->cycle.clear();

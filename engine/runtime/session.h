@@ -1,6 +1,7 @@
 #pragma once
-// Session: the token history and caches of one conversation on one model. Reading keeps what it can of the
-// previous prompt: the common prefix is found by ids and picture keys, and only the rest is read.
+// Session: the token history and caches of one conversation on one model. Reading keeps what it can
+// of the previous prompt: the common prefix is found by ids and picture keys, and only the rest is
+// read.
 //
 // Engine thread. The engine owns the one session; the models outlive it.
 
@@ -23,13 +24,13 @@ class Session {
 public:
     using Sink = std::function<void(const TurnEvent&)>;
 
-    // Reads the prompt and writes until the model ends its turn, a limit is reached or stop is requested
-    // (which ends within one layer). TextDelta events are the reply parsed by recipient; the last event is
-    // TurnFinished, also after a stop, with the ids so far. A conversation that fills the context is
-    // refused with Unsupported. An error leaves the session usable: the next call starts from what is still
-    // valid.
-    Result<TurnFinished> generate(const Prompt& prompt, const GenerateOptions& options, const Sink& sink,
-                                  std::stop_token stop);
+    // Reads the prompt and writes until the model ends its turn, a limit is reached or stop is
+    // requested (which ends within one layer). TextDelta events are the reply parsed by recipient;
+    // the last event is TurnFinished, also after a stop, with the ids so far. A conversation that
+    // fills the context is refused with Unsupported. An error leaves the session usable: the next
+    // call starts from what is still valid.
+    Result<TurnFinished> generate(const Prompt& prompt, const GenerateOptions& options,
+                                  const Sink& sink, std::stop_token stop);
 
     // Tokens now in the caches.
     std::int64_t cachedTokens() const;

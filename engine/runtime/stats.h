@@ -1,6 +1,6 @@
 #pragma once
-// Running measurements that steer drafting and feed the live panel. They hold no clock: whoever measures
-// brings the seconds, so tests bring their own.
+// Running measurements that steer drafting and feed the live panel. They hold no clock: whoever
+// measures brings the seconds, so tests bring their own.
 
 #include <algorithm>
 #include <array>
@@ -30,7 +30,7 @@ private:
     int m_count = 0;
 };
 
-// Seconds of a target pass by its number of rows. Widths that were not measured lie on the line between
+// Seconds of a pass by its number of rows. Widths that were not measured lie on the line between
 // their measured neighbours.
 class PassTimes {
 public:
@@ -59,7 +59,8 @@ public:
             if (i >= rows && above == 0) above = i;
         }
         if (below == 0 && above == 0) return 0;
-        if (above == 0) { // beyond the last: proportional growth at most, since weights are read once
+        if (above ==
+            0) { // beyond the last: proportional growth at most, since weights are read once
             return value(below) * rows / below;
         }
         if (below == 0) return value(above);

@@ -1,5 +1,5 @@
-// glint-cli bench: how fast this machine reads and writes with a model, against what its memory allows.
-// Every figure is the median of repeated runs; the number of runs is printed with them.
+// glint-cli bench: how fast this machine reads and writes with a model, against what its memory
+// allows. Every figure is the median of repeated runs; the number of runs is printed with them.
 
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
@@ -28,7 +28,8 @@ using engine::Result;
 namespace {
 
 double now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
 double median(std::vector<double> values) {
@@ -45,7 +46,8 @@ Result<std::int64_t> bytesPerStep(const std::filesystem::path& target) {
     std::int64_t bytes = 0;
     for (const engine::GgufTensor& tensor : file->tensors()) {
         const bool table = tensor.name == "token_embd.weight";
-        bytes += table ? tensor.sizeBytes / std::max<std::int64_t>(1, tensor.rows()) : tensor.sizeBytes;
+        bytes +=
+            table ? tensor.sizeBytes / std::max<std::int64_t>(1, tensor.rows()) : tensor.sizeBytes;
     }
     return bytes;
 }
@@ -77,10 +79,12 @@ Result<Plan> readPlan(const Options& options) {
     plan.promptTokens = int(*prompt);
     plan.writeTokens = int(*tokens);
     plan.repeats = int(*repeats);
-    auto context = options.integer("--ctx", plan.promptTokens + plan.writeTokens + 64, 256, 1 << 24);
+    auto context =
+        options.integer("--ctx", plan.promptTokens + plan.writeTokens + 64, 256, 1 << 24);
     if (!context) return context.error();
     if (*context < plan.promptTokens + plan.writeTokens + engine::DraftCycle::kMaxRows) {
-        return Error{ErrorCode::InvalidFile, "--ctx is too small for --prompt-tokens and --max-tokens"};
+        return Error{ErrorCode::InvalidFile,
+                     "--ctx is too small for --prompt-tokens and --max-tokens"};
     }
     plan.engine.contextTokens = *context;
     return plan;
@@ -146,14 +150,16 @@ public:
         Writing writing;
         for (int i = 0; i < m_plan.repeats; ++i) {
             const auto sink = [&](const engine::TurnEvent& event) {
-                if (const auto* progress = std::get_if<engine::Progress>(&event)) writing.gain = progress->gain;
+                if (const auto* progress = std::get_if<engine::Progress>(&event))
+                    writing.gain = progress->gain;
             };
             auto turn = generate(m_plan.writeTokens, length, sink);
             if (!turn) return turn.error();
             const engine::AnswerFigures& figures = turn->figures;
             // The first token is the prompt's last row; its time belongs to reading.
             speeds.push_back((figures.writtenTokens - 1) / std::max(figures.writeSeconds, 1e-9));
-            if (figures.cycles > 0) taus.push_back(1.0 + double(figures.acceptedTokens) / figures.cycles);
+            if (figures.cycles > 0)
+                taus.push_back(1.0 + double(figures.acceptedTokens) / figures.cycles);
         }
         writing.tokensPerSecond = median(speeds);
         writing.tau = median(taus);
@@ -201,7 +207,8 @@ struct Figures {
 nlohmann::json toJson(const Figures& f, const Plan& plan, bool drafting) {
     nlohmann::json passes;
     for (std::size_t i = 0; i < std::size(kPassRows); ++i) {
-        passes[std::to_string(kPassRows[i])] = {{"ms", f.pass[i] * 1e3}, {"of_s1", f.pass[i] / f.pass[0]}};
+        passes[std::to_string(kPassRows[i])] = {{"ms", f.pass[i] * 1e3},
+                                                {"of_s1", f.pass[i] / f.pass[0]}};
     }
     nlohmann::json out{
         {"backend", f.backend},
@@ -231,7 +238,8 @@ nlohmann::json toJson(const Figures& f, const Plan& plan, bool drafting) {
 }
 
 void printTable(const Figures& f, const Plan& plan, bool drafting) {
-    std::printf("%s; medians of %d runs, at %d tokens\n\n", f.backend.c_str(), plan.repeats, plan.promptTokens);
+    std::printf("%s; medians of %d runs, at %d tokens\n\n", f.backend.c_str(), plan.repeats,
+                plan.promptTokens);
     const auto line = [](const char* name, const char* format, auto... values) {
         std::printf("  %-34s ", name);
         std::printf(format, values...);
@@ -241,7 +249,8 @@ void printTable(const Figures& f, const Plan& plan, bool drafting) {
     line("load", "%8.2f s", f.load);
     line("prefill", "%8.2f tokens/s", f.prefill);
     for (std::size_t i = 0; i < std::size(kPassRows); ++i) {
-        const std::string name = i == 0 ? "S1, one token" : "V(" + std::to_string(kPassRows[i]) + ")";
+        const std::string name =
+            i == 0 ? "S1, one token" : "V(" + std::to_string(kPassRows[i]) + ")";
         line(name.c_str(), "%8.2f ms  %5.2f S1", f.pass[i] * 1e3, f.pass[i] / f.pass[0]);
     }
     if (drafting) line("drafter pass", "%8.2f ms  %5.2f S1", f.draft * 1e3, f.draft / f.pass[0]);
@@ -250,9 +259,10 @@ void printTable(const Figures& f, const Plan& plan, bool drafting) {
          f.ceiling > 0 ? 100 * f.stepRate() / f.ceiling : 0.0);
     line("writing, no drafts", "%8.2f tokens/s", f.single.tokensPerSecond);
     if (drafting) {
-        line("writing, 15 drafts", "%8.2f tokens/s, %.2f a cycle", f.fixed.tokensPerSecond, f.fixed.tau);
-        line("writing, automatic drafts", "%8.2f tokens/s, %.2f a cycle", f.automatic.tokensPerSecond,
-             f.automatic.tau);
+        line("writing, 15 drafts", "%8.2f tokens/s, %.2f a cycle", f.fixed.tokensPerSecond,
+             f.fixed.tau);
+        line("writing, automatic drafts", "%8.2f tokens/s, %.2f a cycle",
+             f.automatic.tokensPerSecond, f.automatic.tau);
     }
     line("peak memory", "%8.1f MiB%s", double(f.peak) / (1 << 20),
          f.peakIsOwn ? "" : " (or of the bandwidth test)");
@@ -275,7 +285,8 @@ Result<int> run(const Options& options) {
     f.peakIsOwn = resetPeakMemory();
 
     const double start = now();
-    auto engine = engine::Engine::load(std::move(*backend), plan->files, plan->engine, {}, interrupt.token());
+    auto engine =
+        engine::Engine::load(std::move(*backend), plan->files, plan->engine, {}, interrupt.token());
     if (!engine) return engine.error();
     f.load = now() - start;
     const bool drafting = (*engine)->draft() != nullptr;

@@ -20,10 +20,13 @@ using engine::Result;
 
 namespace {
 
-Error badInput(std::string message) { return {ErrorCode::InvalidFile, std::move(message)}; }
+Error badInput(std::string message) {
+    return {ErrorCode::InvalidFile, std::move(message)};
+}
 
 double now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
 struct Wishes {
@@ -55,7 +58,8 @@ Result<Wishes> readWishes(const Options& options) {
     for (const engine::Sampler& sampler : engine::samplerTable()) {
         for (const engine::SamplerParameter& parameter : sampler.parameters) {
             const std::string name = samplerOption(parameter.key);
-            auto value = options.number(name, parameter.standard(), parameter.least, parameter.most);
+            auto value =
+                options.number(name, parameter.standard(), parameter.least, parameter.most);
             if (!value) return value.error();
             if (parameter.whole && *value != double(std::int64_t(*value))) {
                 return badInput(name + " takes a whole number");
@@ -98,31 +102,39 @@ Result<int> run(const Options& options) {
     const int sources = options.has("--prompt") + options.has("--messages") + options.has("--ids");
     if (sources != 1) return badInput("give one of --prompt, --messages and --ids");
     if (!options.plain().empty()) {
-        return badInput("\"" + options.plain().front() + "\" belongs to no option; text is given with --prompt");
+        return badInput("\"" + options.plain().front() +
+                        "\" belongs to no option; text is given with --prompt");
     }
     auto backend = openBackend(options);
     if (!backend) return backend.error();
 
     Interrupt interrupt;
     const double start = now();
-    auto engine = engine::Engine::load(std::move(*backend), wishes->files, wishes->engine, {}, interrupt.token());
+    auto engine = engine::Engine::load(std::move(*backend), wishes->files, wishes->engine, {},
+                                       interrupt.token());
     if (!engine) return engine.error();
     const double loaded = now();
-    auto prompt = readPrompt(options, {&(*engine)->tokenizer(), (*engine)->vision(), (*engine)->modelKey()});
+    auto prompt =
+        readPrompt(options, {&(*engine)->tokenizer(), (*engine)->vision(), (*engine)->modelKey()});
     if (!prompt) return prompt.error();
 
     Printer printer;
     printer.json = options.json();
-    auto turn = (*engine)->session().generate(*prompt, wishes->generate, std::ref(printer), interrupt.token());
+    auto turn = (*engine)->session().generate(*prompt, wishes->generate, std::ref(printer),
+                                              interrupt.token());
     if (!turn) return turn.error();
 
     const engine::AnswerFigures& figures = turn->figures;
-    const double tau = figures.cycles > 0 ? double(figures.cycles + figures.acceptedTokens) / figures.cycles : 0;
-    const double speed = figures.writeSeconds > 0 ? figures.writtenTokens / figures.writeSeconds : 0;
+    const double tau =
+        figures.cycles > 0 ? double(figures.cycles + figures.acceptedTokens) / figures.cycles : 0;
+    const double speed =
+        figures.writeSeconds > 0 ? figures.writtenTokens / figures.writeSeconds : 0;
     if (!options.json()) {
-        std::fprintf(stderr, "\n[%s; read %d tokens in %.2f s; wrote %d in %.2f s, %.2f a second, %.2f a cycle]\n",
-                     std::string(finishWord(turn->reason)).c_str(), figures.readTokens, figures.readSeconds,
-                     figures.writtenTokens, figures.writeSeconds, speed, tau);
+        std::fprintf(
+            stderr,
+            "\n[%s; read %d tokens in %.2f s; wrote %d in %.2f s, %.2f a second, %.2f a cycle]\n",
+            std::string(finishWord(turn->reason)).c_str(), figures.readTokens, figures.readSeconds,
+            figures.writtenTokens, figures.writeSeconds, speed, tau);
         std::printf("\n");
         return 0;
     }
@@ -155,7 +167,8 @@ std::vector<OptionSpec> runOptions() {
         {"--mmproj", "FILE", "the vision part"},
         {"--image", "FILE", "a picture before the last message; may be given several times"},
         {"--prompt", "TEXT", "a message"},
-        {"--messages", "FILE", "a conversation as JSON: [{\"role\": \"user\", \"content\": \"...\"}, ...]"},
+        {"--messages", "FILE",
+         "a conversation as JSON: [{\"role\": \"user\", \"content\": \"...\"}, ...]"},
         {"--ids", "\"1 2 3\"", "tokens, read as they are"},
         {"--system", "TEXT", "instructions instead of the default ones"},
         {"--strength", "WORD", "of thinking: low, medium, high (default) or xhigh"},
@@ -163,7 +176,8 @@ std::vector<OptionSpec> runOptions() {
         {"--keep-reasoning", "", "earlier replies keep their reasoning_content"},
         {"--max-tokens", "N", "tokens to write at most (default: to the end of the context)"},
         {"--seed", "N", "of the dice (default 0); the same seed gives the same text"},
-        {"--draft-len", "0..15|auto", "tokens drafted ahead (default auto); never changes the text"},
+        {"--draft-len", "0..15|auto",
+         "tokens drafted ahead (default auto); never changes the text"},
         {"--ctx", "N", "tokens that the conversation may hold (default: what memory allows)"},
         {"--ignore-eos", "", "go on after the model's end tokens"},
     };

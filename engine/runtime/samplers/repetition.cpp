@@ -1,5 +1,5 @@
-// Repetition: the logits of the last `repetitionWindow` tokens are divided by the factor where positive and
-// multiplied by it where negative, once per token however often it occurred.
+// Repetition: the logits of the last `repetitionWindow` tokens are divided by the factor where
+// positive and multiplied by it where negative, once per token however often it occurred.
 
 #include "engine/base/check.h"
 #include "engine/runtime/sampler_table.h"

@@ -1,5 +1,5 @@
-// Top-k: the k largest logits remain, the lower id among equals. Also puts the candidates in order, which
-// the later steps rely on, so it runs with k = 0 (off) too.
+// Top-k: the k largest logits remain, the lower id among equals. Also puts the candidates in order,
+// which the later steps rely on, so it runs with k = 0 (off) too.
 
 #include "engine/runtime/sampler_table.h"
 
@@ -14,8 +14,8 @@ void topK(std::vector<Candidate>& candidates, const SamplerSettings& settings,
         std::sort(candidates.begin(), candidates.end(), comesBefore);
         return;
     }
-    // One pass over the vocabulary with the k best so far in a heap, the worst of them on top: almost every
-    // candidate is dismissed by one comparison.
+    // One pass over the vocabulary with the k best so far in a heap, the worst of them on top:
+    // almost every candidate is dismissed by one comparison.
     const auto worst = candidates.begin();
     const auto end = worst + std::ptrdiff_t(k);
     std::make_heap(worst, end, comesBefore);

@@ -1,5 +1,5 @@
-// Top-p: tokens up to and including the one with which the sum of probabilities reaches p. Probabilities are
-// those of the candidates left so far, before the temperature.
+// Top-p: tokens up to and including the one with which the sum of probabilities reaches p.
+// Probabilities are those of the candidates left so far, before the temperature.
 
 #include "engine/runtime/sampler_table.h"
 

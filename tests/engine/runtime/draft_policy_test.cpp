@@ -9,8 +9,8 @@ namespace {
 
 using namespace engine;
 
-// A machine on which a pass takes `base + perRow * rows` seconds, and a text in which draft i is accepted
-// with a fixed chance where all before it were.
+// A machine on which a pass takes `base + perRow * rows` seconds, and a text in which draft i is
+// accepted with a fixed chance where all before it were.
 struct World {
     double base = 1.0;
     double perRow = 0.0;
@@ -22,7 +22,8 @@ struct World {
 
     DraftPolicy::Cycle run(int drafts) {
         std::bernoulli_distribution accept(chance);
-        DraftPolicy::Cycle cycle{drafts, 0, drafts > 0 ? draftSeconds : 0.0, passSeconds(drafts + 1)};
+        DraftPolicy::Cycle cycle{drafts, 0, drafts > 0 ? draftSeconds : 0.0,
+                                 passSeconds(drafts + 1)};
         while (cycle.accepted < drafts && accept(random)) ++cycle.accepted;
         return cycle;
     }

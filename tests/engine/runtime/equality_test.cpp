@@ -1,5 +1,5 @@
-// The promise: with the same seed the text is the same with drafting off and at every draft length, at
-// temperature 0 and 1, with and without a picture, on one thread and on two.
+// The promise: with the same seed the text is the same with drafting off and at every draft length,
+// at temperature 0 and 1, with and without a picture, on one thread and on two.
 
 #include "runtime_fixture.h"
 
@@ -29,14 +29,16 @@ std::vector<Case> makeCases(const GoldenFile& golden, int count, std::uint64_t s
         if (i % 5 == 4) {
             c.prompt = picturePrompt(golden, std::size_t(i) / 5 % pictures);
             // Another question every other time.
-            for (int k = 0; k < 5 && i % 2; ++k) c.prompt.ids.push_back(std::int32_t(random() % 2000));
+            for (int k = 0; k < 5 && i % 2; ++k)
+                c.prompt.ids.push_back(std::int32_t(random() % 2000));
         } else if (i % 5 == 3) {
             std::vector<std::int32_t> ids(2 + random() % 150);
             for (auto& id : ids) id = std::int32_t(random() % 2000);
             c.prompt = promptOf(std::move(ids));
         } else {
             // Somewhere on a text of the reference, where its drafter is good.
-            const auto& known = golden.cases()["dflash"][std::size_t(i) % 3]; // the others accept nothing
+            const auto& known =
+                golden.cases()["dflash"][std::size_t(i) % 3]; // the others accept nothing
             auto ids = known["prompt"].get<std::vector<std::int32_t>>();
             const auto tokens = known["tokens"].get<std::vector<std::int32_t>>();
             ids.insert(ids.end(), tokens.begin(), tokens.begin() + std::ptrdiff_t(random() % 40));
@@ -87,7 +89,8 @@ void expectEqualTexts(const TinySetup& base, int prompts, bool endTokens) {
                 Engine& engine = i % std::size(kLengths) == k ? *both : *one;
                 const Answer drafted = generate(engine, cases[i].prompt, options);
                 ASSERT_EQ(drafted.ids(), plain.ids())
-                    << "prompt " << i << ", temperature " << temperature << ", draft length " << kLengths[k];
+                    << "prompt " << i << ", temperature " << temperature << ", draft length "
+                    << kLengths[k];
                 EXPECT_EQ(drafted.text, plain.text);
                 EXPECT_EQ(drafted.thinking, plain.thinking);
                 EXPECT_EQ(drafted.finished.reason, plain.finished.reason);
@@ -109,7 +112,9 @@ TEST(DraftEquality, IntegerArithmetic) {
     expectEqualTexts(setup, 200, false);
 }
 
-TEST(DraftEquality, FloatArithmetic) { expectEqualTexts({}, 20, false); }
+TEST(DraftEquality, FloatArithmetic) {
+    expectEqualTexts({}, 20, false);
+}
 
 TEST(DraftEquality, EightBitKeysAndEndTokens) {
     TinySetup setup;

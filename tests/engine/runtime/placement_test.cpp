@@ -62,14 +62,16 @@ TEST(Placement, KeysAndValuesCostWhatTheFactPageSays) {
         double mebibytes;
     };
     const Row rows[] = {
-        {KvType::F16, 256, 32768, 503.75},   {KvType::F16, 256, 98304, 1335.75}, {KvType::F16, 256, 131072, 1751.75},
-        {KvType::Q8_0, 256, 32768, 267.6},   {KvType::Q8_0, 256, 98304, 709.6},  {KvType::Q8_0, 256, 131072, 930.6},
+        {KvType::F16, 256, 32768, 503.75},   {KvType::F16, 256, 98304, 1335.75},
+        {KvType::F16, 256, 131072, 1751.75}, {KvType::Q8_0, 256, 32768, 267.6},
+        {KvType::Q8_0, 256, 98304, 709.6},   {KvType::Q8_0, 256, 131072, 930.6},
         {KvType::F16, 512, 32768, 513.5},    {KvType::Q8_0, 512, 131072, 935.8},
     };
     const TextSpec text = released(0).text;
     for (const Row& row : rows) {
         const auto shape = targetKvShape(text, row.context, row.chunk, row.type);
-        EXPECT_NEAR(double(shape.totalBytes()) / kMiB, row.mebibytes, 0.1) << row.context << " " << row.chunk;
+        EXPECT_NEAR(double(shape.totalBytes()) / kMiB, row.mebibytes, 0.1)
+            << row.context << " " << row.chunk;
     }
 }
 
@@ -92,7 +94,8 @@ TEST(Placement, AContextLeavesHalfOfWhatIsLeft) {
         EXPECT_GE(plan.contextTokens, kContextStep);
         EXPECT_LE(plan.memory.total(), (least.memory.total() / kMiB + spare / 2 + 1) * kMiB);
         // The next longer one would take more than half.
-        const PlacementPlan longer = planFor(released(free), plan.contextTokens + kContextStep, true, true);
+        const PlacementPlan longer =
+            planFor(released(free), plan.contextTokens + kContextStep, true, true);
         EXPECT_GT(longer.memory.total(), (least.memory.total() / kMiB + spare / 2 - 1) * kMiB);
     }
 }
@@ -100,7 +103,8 @@ TEST(Placement, AContextLeavesHalfOfWhatIsLeft) {
 TEST(Placement, AnAskedContextIsCountedExactly) {
     const PlacementPlan a = planFor(released(64 * 1024), 32768, false, false);
     const PlacementPlan b = planFor(released(64 * 1024), 65536, false, false);
-    EXPECT_EQ(b.memory.total() - a.memory.total(), std::int64_t(32768) * 13 * 1024); // f16, 13 full layers
+    EXPECT_EQ(b.memory.total() - a.memory.total(),
+              std::int64_t(32768) * 13 * 1024); // f16, 13 full layers
     EXPECT_EQ(a.memory.vision, 0);
     EXPECT_EQ(a.memory.draft, 0);
     EXPECT_FALSE(planFor(released(8 * 1024), 32768, false, false).fits);

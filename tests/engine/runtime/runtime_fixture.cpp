@@ -30,7 +30,8 @@ GoldenFile::~GoldenFile() = default;
 
 GoldenTensor GoldenFile::f32(const std::string& name) const {
     const GgufTensor* tensor = m->file.tensor(name);
-    if (!tensor || tensor->type() != QuantType::F32) throw std::runtime_error("golden.gguf lacks " + name);
+    if (!tensor || tensor->type() != QuantType::F32)
+        throw std::runtime_error("golden.gguf lacks " + name);
     GoldenTensor out;
     out.columns = std::size_t(tensor->columns());
     out.values.resize(tensor->bytes.size() / sizeof(float));
@@ -69,7 +70,8 @@ std::unique_ptr<Engine> loadTiny(const TinySetup& setup) {
     return std::move(*engine);
 }
 
-Answer generate(Engine& engine, const Prompt& prompt, const GenerateOptions& options, std::stop_token stop) {
+Answer generate(Engine& engine, const Prompt& prompt, const GenerateOptions& options,
+                std::stop_token stop) {
     Answer answer;
     int drafted = 0;
     int accepted = 0;

@@ -1,5 +1,6 @@
 #pragma once
-// The reference trio as the tests of this folder use it: golden values, and an engine that runs on it.
+// The reference trio as the tests of this folder use it: golden values, and an engine that runs on
+// it.
 
 #include "engine/chat/prompt.h"
 #include "engine/runtime/engine.h"
@@ -64,8 +65,8 @@ struct Answer {
     std::string error;
     const std::vector<std::int32_t>& ids() const { return finished.ids; }
 };
-Answer generate(engine::Engine& engine, const engine::Prompt& prompt, const engine::GenerateOptions& options,
-                std::stop_token stop = {});
+Answer generate(engine::Engine& engine, const engine::Prompt& prompt,
+                const engine::GenerateOptions& options, std::stop_token stop = {});
 
 engine::Prompt promptOf(std::vector<std::int32_t> ids);
 // One of the oracle's picture prompts: index into cases.json image_prompts.

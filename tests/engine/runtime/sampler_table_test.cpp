@@ -36,7 +36,8 @@ TEST(SamplerTable, ChainGivesTheReferencesProbabilities) {
     for (const auto& c : cases["sampling"]) {
         const std::vector<std::string> order = c["order"];
         const double temperature = c["temperature"];
-        // At temperature 1 the reference's other order must give the same; otherwise ours is "chain".
+        // At temperature 1 the reference's other order must give the same; otherwise ours is
+        // "chain".
         if (order.front() == "temperature" && temperature != 1.0) continue;
         const GoldenTensor logits = golden.f32(c["logits"].get<std::string>());
         const GoldenTensor wanted = golden.f32(c["tensor"].get<std::string>());
@@ -48,8 +49,10 @@ TEST(SamplerTable, ChainGivesTheReferencesProbabilities) {
         const auto got = survivors(logits.row(row), settings, {});
         EXPECT_EQ(got.size(), c["kept"].get<std::size_t>()) << c["tensor"];
         std::vector<float> dense(logits.columns, 0.0f);
-        for (const Candidate& candidate : got) dense[std::size_t(candidate.id)] = candidate.probability;
-        for (std::size_t i = 0; i < dense.size(); ++i) ASSERT_NEAR(dense[i], wanted.row(0)[i], 1e-6) << i;
+        for (const Candidate& candidate : got)
+            dense[std::size_t(candidate.id)] = candidate.probability;
+        for (std::size_t i = 0; i < dense.size(); ++i)
+            ASSERT_NEAR(dense[i], wanted.row(0)[i], 1e-6) << i;
         EXPECT_TRUE(std::is_sorted(got.begin(), got.end(), comesBefore));
         ++compared;
     }
@@ -63,7 +66,8 @@ TEST(SamplerTable, TopKKeepsTheLargestAndTheLowerIdAmongEquals) {
     const std::vector<float> logits{1, 5, 2, 5, 2, 0, 2};
     EXPECT_EQ(idsOf(survivors(logits, settings, {})), (std::vector<std::int32_t>{1, 3, 2}));
     settings.topK = 0;
-    EXPECT_EQ(idsOf(survivors(logits, settings, {})), (std::vector<std::int32_t>{1, 3, 2, 4, 6, 0, 5}));
+    EXPECT_EQ(idsOf(survivors(logits, settings, {})),
+              (std::vector<std::int32_t>{1, 3, 2, 4, 6, 0, 5}));
 }
 
 TEST(SamplerTable, TopKEqualsSorting) {
@@ -76,7 +80,8 @@ TEST(SamplerTable, TopKEqualsSorting) {
         settings.topP = 1;
         settings.topK = k;
         std::vector<Candidate> sorted;
-        for (std::size_t i = 0; i < logits.size(); ++i) sorted.push_back({std::int32_t(i), logits[i], 0});
+        for (std::size_t i = 0; i < logits.size(); ++i)
+            sorted.push_back({std::int32_t(i), logits[i], 0});
         std::sort(sorted.begin(), sorted.end(), comesBefore);
         sorted.resize(std::min<std::size_t>(sorted.size(), std::size_t(k)));
         EXPECT_EQ(idsOf(survivors(logits, settings, {})), idsOf(sorted)) << k;
@@ -88,7 +93,8 @@ TEST(SamplerTable, TopPKeepsTheTokenThatReachesIt) {
     const std::vector<float> logits{std::log(4.0f), std::log(2.0f), 0, 0};
     SamplerSettings settings;
     settings.topK = 0;
-    const std::pair<float, std::size_t> wanted[] = {{0.3f, 1}, {0.5f, 1}, {0.51f, 2}, {0.8f, 3}, {0.9f, 4}, {1.0f, 4}};
+    const std::pair<float, std::size_t> wanted[] = {{0.3f, 1}, {0.5f, 1}, {0.51f, 2},
+                                                    {0.8f, 3}, {0.9f, 4}, {1.0f, 4}};
     for (const auto& [p, kept] : wanted) {
         settings.topP = p;
         EXPECT_EQ(survivors(logits, settings, {}).size(), kept) << p;
@@ -115,7 +121,8 @@ TEST(SamplerTable, RepetitionWeakensRecentTokensOnce) {
     settings.repetitionWindow = 3;
     const std::vector<std::int32_t> recent{3, 0, 1, 0}; // 3 lies before the window, 0 counts once
     std::map<std::int32_t, float> got;
-    for (const Candidate& candidate : survivors(logits, settings, recent)) got[candidate.id] = candidate.logit;
+    for (const Candidate& candidate : survivors(logits, settings, recent))
+        got[candidate.id] = candidate.logit;
     EXPECT_EQ(got, (std::map<std::int32_t, float>{{0, 1}, {1, -2}, {2, 3}, {3, 1}}));
 }
 
@@ -134,7 +141,8 @@ TEST(SamplerTable, NoiseDependsOnSeedPositionAndTokenOnly) {
     std::set<double> values;
     for (std::uint64_t seed : {0, 1, 2}) {
         for (std::int64_t position : {0, 1, 2, 1000}) {
-            for (std::int32_t id : {0, 1, 2, 200000}) values.insert(gumbelNoise(seed, position, id));
+            for (std::int32_t id : {0, 1, 2, 200000})
+                values.insert(gumbelNoise(seed, position, id));
         }
     }
     EXPECT_EQ(values.size(), 48u);
@@ -147,8 +155,8 @@ double chiSquareBound(int degrees) {
     return degrees * std::pow(1 - a + z * std::sqrt(a), 3);
 }
 
-void expectDistribution(const std::vector<float>& logits, const SamplerSettings& settings, std::uint64_t seed,
-                        bool alongPositions) {
+void expectDistribution(const std::vector<float>& logits, const SamplerSettings& settings,
+                        std::uint64_t seed, bool alongPositions) {
     constexpr int kDraws = 100000;
     const auto expected = survivors(logits, settings, {});
     std::map<std::int32_t, int> counts;

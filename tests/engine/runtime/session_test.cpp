@@ -14,8 +14,8 @@ namespace {
 using namespace engine;
 using Ids = std::vector<std::int32_t>;
 
-// One engine for the whole program: what a test leaves in its caches is part of the next test's start, which
-// must not matter.
+// One engine for the whole program: what a test leaves in its caches is part of the next test's
+// start, which must not matter.
 class SessionTest : public testing::Test {
 protected:
     static void SetUpTestSuite() {
@@ -61,14 +61,17 @@ Ids operator+(Ids a, const Ids& b) {
     return a;
 }
 
-Ids firstOf(const Ids& ids, std::size_t count) { return Ids(ids.begin(), ids.begin() + std::ptrdiff_t(count)); }
+Ids firstOf(const Ids& ids, std::size_t count) {
+    return Ids(ids.begin(), ids.begin() + std::ptrdiff_t(count));
+}
 
 // ---- the reference
 
 TEST_F(SessionTest, GreedyTextEqualsTheReference) {
     for (const auto& c : cases()["greedy"]) {
         const Ids wanted = ids(c["tokens"]);
-        const Answer answer = generate(engine(), promptOf(ids(c["prompt"])), greedy(std::int64_t(wanted.size()), 0));
+        const Answer answer =
+            generate(engine(), promptOf(ids(c["prompt"])), greedy(std::int64_t(wanted.size()), 0));
         EXPECT_EQ(answer.ids(), wanted) << c["name"];
         EXPECT_EQ(answer.finished.figures.cycles, int(wanted.size()) - 1);
     }
@@ -77,7 +80,8 @@ TEST_F(SessionTest, GreedyTextEqualsTheReference) {
 TEST_F(SessionTest, AcceptedCountsEqualTheReferencesLoop) {
     for (const auto& c : cases()["dflash"]) {
         const Ids wanted = ids(c["tokens"]);
-        const Answer answer = generate(engine(), promptOf(ids(c["prompt"])), greedy(std::int64_t(wanted.size()), 15));
+        const Answer answer =
+            generate(engine(), promptOf(ids(c["prompt"])), greedy(std::int64_t(wanted.size()), 15));
         EXPECT_EQ(answer.ids(), wanted) << c["name"];
         // The reference's last cycle may go past the tokens asked for.
         std::vector<int> accepted = c["accepted"];
@@ -91,7 +95,8 @@ TEST_F(SessionTest, PicturePromptsEqualTheReference) {
     for (std::size_t i = 0; i < cases()["image_prompts"].size(); ++i) {
         const auto& c = cases()["image_prompts"][i];
         const Ids wanted = ids(c["tokens"]);
-        const Answer answer = generate(engine(), picturePrompt(golden(), i), greedy(std::int64_t(wanted.size()), 15));
+        const Answer answer =
+            generate(engine(), picturePrompt(golden(), i), greedy(std::int64_t(wanted.size()), 15));
         EXPECT_EQ(answer.ids(), wanted) << c["image"];
         std::vector<int> accepted = c["accepted"];
         ASSERT_EQ(answer.accepted.size(), accepted.size()) << c["image"];
@@ -108,7 +113,8 @@ TEST_F(SessionTest, WritesExactlyTheTokensAskedFor) {
     for (const int count : {1, 2, 7}) {
         for (const int length : {0, 1, 15, DraftLength::kAutomatic}) {
             const Answer answer = generate(engine(), prompt, greedy(count, length));
-            EXPECT_EQ(answer.ids(), firstOf(wanted, std::size_t(count))) << count << " with " << length;
+            EXPECT_EQ(answer.ids(), firstOf(wanted, std::size_t(count)))
+                << count << " with " << length;
             EXPECT_NE(answer.finished.reason, FinishReason::Stop);
             EXPECT_EQ(answer.finished.figures.writtenTokens, count);
         }
@@ -128,17 +134,19 @@ TEST_F(SessionTest, StopsAtTheEndOfTheContext) {
         EXPECT_EQ(answer.ids(), firstOf(wanted, 30)) << length;
     }
     // One token too many is refused in words, and the session goes on.
-    const Answer tooLong = generate(*small, promptOf(longIds(std::size_t(setup.context))), greedy(4, 0));
+    const Answer tooLong =
+        generate(*small, promptOf(longIds(std::size_t(setup.context))), greedy(4, 0));
     EXPECT_FALSE(tooLong.ok);
     EXPECT_NE(tooLong.error.find("too long"), std::string::npos) << tooLong.error;
     EXPECT_EQ(generate(*small, promptOf(prompt), greedy(5, 0)).ids(), firstOf(wanted, 5));
 }
 
-// An end token among accepted drafts ends the turn there. The tiny model never writes one by itself, so a
-// token that it does write is declared to be one, below the session.
+// An end token among accepted drafts ends the turn there. The tiny model never writes one by
+// itself, so a token that it does write is declared to be one, below the session.
 TEST_F(SessionTest, AnEndTokenWithinAnAcceptedBlockEndsTheTurn) {
     const Ids prompt = ids(cases()["dflash"][0]["prompt"]);
-    const Ids wanted = ids(cases()["dflash"][0]["tokens"]); // nine drafts accepted in the first cycle
+    const Ids wanted =
+        ids(cases()["dflash"][0]["tokens"]); // nine drafts accepted in the first cycle
     engine().session().clear();
     DraftCycle& cycle = engine().cycle();
     for (const int end : {1, 4, 9}) { // index of the end token; 0 is the anchor
@@ -155,12 +163,14 @@ TEST_F(SessionTest, AnEndTokenWithinAnAcceptedBlockEndsTheTurn) {
         EXPECT_EQ(step->tokens, Ids(wanted.begin() + 1, wanted.begin() + end + 1));
         EXPECT_EQ(step->drafted, end); // nothing after it was even looked at
         EXPECT_EQ(step->accepted, end);
-        EXPECT_EQ(cycle.length(), std::int64_t(prompt.size()) + end); // the end token is not in the caches
+        EXPECT_EQ(cycle.length(),
+                  std::int64_t(prompt.size()) + end); // the end token is not in the caches
         cycle.clear();
     }
 }
 
-// A factor below one makes recent tokens likelier, so that what counts as recent decides many tokens.
+// A factor below one makes recent tokens likelier, so that what counts as recent decides many
+// tokens.
 TEST_F(SessionTest, RecentTokensAreTheSameWithinACycle) {
     int accepted = 0;
     for (const std::size_t i : {0, 1, 2}) {
@@ -335,8 +345,8 @@ TEST_F(SessionTest, StoppingKeepsTheIdsSoFarAndGoesOnTheSame) {
         const auto sink = [&](const TurnEvent&) {
             if (left-- == 0) source.request_stop();
         };
-        auto turn = engine().session().generate(prompt, options(48, int(random() % 16), temperature), sink,
-                                                source.get_token());
+        auto turn = engine().session().generate(
+            prompt, options(48, int(random() % 16), temperature), sink, source.get_token());
         ASSERT_TRUE(turn.ok());
         if (turn->reason == FinishReason::Cancelled) {
             ASSERT_LT(turn->ids.size(), wanted.size());
@@ -356,7 +366,8 @@ TEST_F(SessionTest, StoppedBeforeItBeginsWritesNothing) {
     std::stop_source source;
     source.request_stop();
     engine().session().clear();
-    const Answer answer = generate(engine(), promptOf(longIds(100)), greedy(8, 15), source.get_token());
+    const Answer answer =
+        generate(engine(), promptOf(longIds(100)), greedy(8, 15), source.get_token());
     ASSERT_TRUE(answer.ok);
     EXPECT_EQ(answer.finished.reason, FinishReason::Cancelled);
     EXPECT_TRUE(answer.ids().empty());
@@ -403,9 +414,12 @@ TEST(EngineLoad, SaysWhatDoesNotFitTogether) {
         auto engine = Engine::load(tinyBackend(), wrong, {}, {}, {});
         return engine.ok() ? std::string() : engine.error().message;
     };
-    EXPECT_NE(errorOf({files.projector, {}, {}}).find("cannot be used as the model"), std::string::npos);
-    EXPECT_NE(errorOf({files.target, files.drafter, {}}).find("cannot be used as the vision part"), std::string::npos);
-    EXPECT_NE(errorOf({files.target, {}, files.target}).find("cannot be used as the drafter"), std::string::npos);
+    EXPECT_NE(errorOf({files.projector, {}, {}}).find("cannot be used as the model"),
+              std::string::npos);
+    EXPECT_NE(errorOf({files.target, files.drafter, {}}).find("cannot be used as the vision part"),
+              std::string::npos);
+    EXPECT_NE(errorOf({files.target, {}, files.target}).find("cannot be used as the drafter"),
+              std::string::npos);
     EXPECT_NE(errorOf({"/nowhere/model.gguf", {}, {}}), "");
 }
 
