@@ -420,7 +420,8 @@ KERNEL_INLINE F unitValue(const Format& f, const ActivationUnit& x, F t) {
     }
 }
 
-constexpr int kPrefetchBytes = 4608; // two units of Q4_K ahead (measured: 2 to 8 KiB are alike)
+// Near, because the second-level cache is filled by the processor itself: 14 % more at one column than 4 KiB.
+constexpr int kPrefetchBytes = 1152;
 
 template<class Format, class Dots, int fixedColumns> // 0: any number up to 16
 inline void int8TileOf(const Int8Tile& tile) {
