@@ -1,7 +1,6 @@
 #pragma once
 // The numbers of the three models, read from GGUF metadata and checked: after that they are
-// trusted. Sources: the keys and defaults of the model's fact page; what is not in the files is
-// marked.
+// trusted. Keys, and what is not in the files: tests/fixtures/oracle/README.md, "GGUF layout".
 
 #include "engine/base/result.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// The target: Muse Glimmer's decoder, as calls on a Backend. The formulas are those of the fact
-// page §1.1:
+// The target: Muse Glimmer's decoder, as calls on a Backend. The formulas, also in
+// tests/fixtures/oracle/README.md:
 //   x = rms(embedding); per layer: h = rms(x) * attn_norm; q, k, v, g = projections of h; q and k
 //   get a per-head rms times their norm weights, and rotary positions on sliding layers only;
 //   attention; times sigmoid(g); attn_output; x += rms(., 1e-8) * post_attention_norm; then the

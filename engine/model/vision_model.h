@@ -1,5 +1,5 @@
 #pragma once
-// The vision tower and its projector (fact page §1.4, oracle's README "Vision"): patches in, one
+// The vision tower and its projector (tests/fixtures/oracle/README.md, "Vision"): patches in, one
 // embedding row per 28-pixel cell out, already passed through the weightless norm that the text
 // model expects.
 //

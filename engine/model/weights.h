@@ -71,8 +71,8 @@ struct VisionWeights {
         WeightPtr ffnDown, ffnDownBias; // [width, ffnWidth]
     };
     WeightPtr patchEmbedding; // [width, 3 * patchSize^2], columns in the order c, y, x
-    std::vector<float>
-        positionTable; // [gridSide^2, width], rows y * gridSide + x; resampled on the host
+    // [gridSide^2, width], rows y * gridSide + x; resampled on the host for each picture's grid.
+    std::vector<float> positionTable;
     WeightPtr preNorm, preNormBias;
     std::vector<Layer> layers;
     WeightPtr postNorm, postNormBias;
