@@ -10,7 +10,7 @@ import re
 
 from data import conversation as C
 from data import talk
-from data.words import plain
+from data.words import EVALUATION, plain
 
 # group -> topic, kinds that count, share
 PLAN = [("help", "help", ("help",), 60), ("arithmetic", "numbers", ("arithmetic", "units", "dates"), 50), ("lists", "lists", ("lists", "letters", "extraction"), 44), ("forms", "lists", ("forms",), 12), ("text", "pictures", ("text",), 40),
@@ -18,8 +18,9 @@ PLAN = [("help", "help", ("help",), 60), ("arithmetic", "numbers", ("arithmetic"
         ("follow-ups", None, ("follow-up",), 40), ("style", "style", ("style",), 8), ("talk", "talk", ("talk",), 6), ("limits", "outside", ("limits",), 6), ("robust", None, ("robust",), 8)]
 
 
-def make(seed, times=1.0):
+def make(seed, times=1.0, wording="new"):
     """-> list of (group, conversation); the last turn is the question that is judged. Strengths take turns."""
+    EVALUATION["wording"] = wording
     rng, out = random.Random(f"eval/{seed}"), []
     for group, topic, kinds, n in PLAN:
         for i in range(max(1, round(n * times))):
@@ -62,7 +63,7 @@ def main():
     a = ap.parse_args()
     os.makedirs(f"{a.out}/eval", exist_ok=True)
     items = []
-    for n, (group, c) in enumerate(make(a.seed)):
+    for n, (wording, group, c) in enumerate([("new", *x) for x in make(a.seed)] + [("dressed", *x) for x in make("dressed", 0.6, "dressed")]):
         names = []
 
         def picture(p):
@@ -70,7 +71,7 @@ def main():
             p.image.save(f"{a.out}/{names[-1]}", optimize=True)
             return names[-1]
         t = c.turns[-1]
-        items.append(dict(id=n, group=group, kind=t.kind, strength=C.STRENGTHS[c.strength], messages=messages(c, picture), expect=t.check, reference=plain(t.answer)))
+        items.append(dict(id=n, wording=wording, group=group, kind=t.kind, strength=C.STRENGTHS[c.strength], messages=messages(c, picture), expect=t.check, reference=plain(t.answer)))
     # one item a line: a diff of the file stays readable
     with open(f"{a.out}/eval.json", "w", encoding="utf-8") as f:
         f.write('{"about": "see train/README.md, section Evaluation", "sampling": "greedy", "max_tokens": 600, "items": [\n' + ",\n".join(json.dumps(i, ensure_ascii=False) for i in items) + "\n]}\n")

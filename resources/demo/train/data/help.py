@@ -4,7 +4,7 @@ import glob
 import os
 import re
 
-from .words import Turn, frame, vary
+from .words import EVALUATION, Turn, dress, frame, vary
 
 GUIDE = os.path.normpath(os.path.join(os.path.dirname(__file__), "..", "..", "..", "guide"))
 HOW = ["How do I {x}?", "How can I {x}?", "I want to {x}.", "How to {x}?", "Where do I {x}?", "Tell me how to {x}.", "Can I {x}?", "how do i {x}", "I would like to {x}.", "What must I do to {x}?", "Please tell me how I can {x}.",
@@ -74,12 +74,14 @@ def question(rng, split):
     # the evaluation takes an unseen frame around a known thing, or an unseen way to name it in a known frame
     known = [x for i, x in enumerate(v) if not (len(v) > 4 and i == len(v) - 1)]
     if kind == "q":
+        if split == "test" and EVALUATION["wording"] == "dressed":
+            return dress(rng, rng.choice(known)), head, answer, words
         if split == "test":
             return (v[-1], head, answer, words) if len(v) > 4 else question(rng, split)
         return vary(rng, rng.choice(known)), head, answer, words
     frames = {"a": HOW, "n": WHAT, "m": SAYS}[kind]
     if split == "test":
-        if len(v) > 4 and rng.random() < .35:
+        if len(v) > 4 and rng.random() < .35 and EVALUATION["wording"] == "new":
             q = frame(rng, frames, "known").format(x=v[-1])
         else:
             q = frame(rng, frames, "test").format(x=rng.choice(known))

@@ -78,10 +78,25 @@ def vary(rng, t):
     return t
 
 
+# How the evaluation asks: "new" takes sentences that training never had; "dressed" takes known sentences with words before or
+# behind them that training never had. Numbers, names, words, pictures and layouts are new in both.
+EVALUATION = {"wording": "new"}
+_DRESS_BEFORE = ["My question is: ", "Could I ask this: ", "Here I am again. ", "May I ask: ", "Something else: ", "Listen: ", "This is what I need: ", "Tell me, please: ", "One thing: ", "Back to work: "]
+_DRESS_AFTER = [" Many thanks in advance.", " That would help me.", " I want to be sure.", " Let me know.", " It is urgent.", " My friend asks.", " What do you say?", " That is all.", " I wait."]
+
+
+def dress(rng, t):
+    # words behind a list or a text to be changed would be part of it
+    before = rng.random() < .5 or t.endswith("}")
+    return rng.choice(_DRESS_BEFORE) + t if before else t + rng.choice(_DRESS_AFTER)
+
+
 def frame(rng, frames, split, free=True):
     """One wording. The last fifth of every list (at least one) is kept for the evaluation; training adds the wordings of
     wordings.txt and varies what it draws. `free` is off where the words themselves matter."""
     cut = len(frames) - max(1, len(frames) // 5)
+    if split == "test" and EVALUATION["wording"] == "dressed" and free:
+        return dress(rng, rng.choice(frames[:cut]))
     if split == "test":
         return rng.choice(frames[cut:])
     if split == "known":
