@@ -36,7 +36,8 @@ const ActionRow kRows[] = {
     {Sidebar, "sidebar", T("View"), T("Sidebar"), "Ctrl+B", kWindow, true},
     {Performance, "performance", T("View"), T("Performance"), "F9", kWindow, true},
     {StatusBar, "status-bar", T("View"), T("Status Bar"), "", kWindow, true},
-    {ThemeSystem, "theme-system", T("View/Theme"), T("Like the System"), "", kWindow, true, "theme", true},
+    {ThemeSystem, "theme-system", T("View/Theme"), T("Like the System"), "", kWindow, true, "theme",
+     true},
     {ThemeLight, "theme-light", T("View/Theme"), T("Light"), "", kWindow, true, "theme"},
     {ThemeDark, "theme-dark", T("View/Theme"), T("Dark"), "", kWindow, true, "theme"},
     {TextLarger, "text-larger", T("View"), T("Larger Text"), "Ctrl++", kWindow, false, "", true},
@@ -57,21 +58,27 @@ const ActionRow kRows[] = {
     {Rename, "rename", T("Chat"), T("Rename"), "F2", kWindow},
     {Pin, "pin", T("Chat"), T("Pin"), "", kApp, true},
     {MoveToTrash, "trash", T("Chat"), T("Move to Trash"), "", kApp},
-    {PreviousChat, "previous-chat", T("Chat"), T("Previous Chat"), "Ctrl+PgUp", kWindow, false, "", true},
+    {PreviousChat, "previous-chat", T("Chat"), T("Previous Chat"), "Ctrl+PgUp", kWindow, false, "",
+     true},
     {NextChat, "next-chat", T("Chat"), T("Next Chat"), "Ctrl+PgDown", kWindow},
 
-    {ThinkingLow, "thinking-low", T("Model/Thinking"), T("Low – Quick"), "", kWindow, true, "thinking"},
-    {ThinkingMedium, "thinking-medium", T("Model/Thinking"), T("Medium"), "", kWindow, true, "thinking"},
+    {ThinkingLow, "thinking-low", T("Model/Thinking"), T("Low – Quick"), "", kWindow, true,
+     "thinking"},
+    {ThinkingMedium, "thinking-medium", T("Model/Thinking"), T("Medium"), "", kWindow, true,
+     "thinking"},
     {ThinkingHigh, "thinking-high", T("Model/Thinking"), T("High"), "", kWindow, true, "thinking"},
-    {ThinkingExtraHigh, "thinking-xhigh", T("Model/Thinking"), T("Extra High – Slow and Thorough"), "",
-     kWindow, true, "thinking"},
-    {DraftAutomatic, "draft-auto", T("Model/Draft Length"), T("Automatic (Recommended)"), "", kWindow, true,
-     "draft"},
+    {ThinkingExtraHigh, "thinking-xhigh", T("Model/Thinking"), T("Extra High – Slow and Thorough"),
+     "", kWindow, true, "thinking"},
+    {DraftAutomatic, "draft-auto", T("Model/Draft Length"), T("Automatic (Recommended)"), "",
+     kWindow, true, "draft"},
     {DraftOff, "draft-off", T("Model/Draft Length"), T("Off"), "", kWindow, true, "draft"},
-    {DraftShort, "draft-short", T("Model/Draft Length"), T("Short (4)"), "", kWindow, true, "draft"},
-    {DraftMedium, "draft-medium", T("Model/Draft Length"), T("Medium (8)"), "", kWindow, true, "draft"},
+    {DraftShort, "draft-short", T("Model/Draft Length"), T("Short (4)"), "", kWindow, true,
+     "draft"},
+    {DraftMedium, "draft-medium", T("Model/Draft Length"), T("Medium (8)"), "", kWindow, true,
+     "draft"},
     {DraftLong, "draft-long", T("Model/Draft Length"), T("Long (12)"), "", kWindow, true, "draft"},
-    {DraftLongest, "draft-longest", T("Model/Draft Length"), T("Longest (15)"), "", kWindow, true, "draft"},
+    {DraftLongest, "draft-longest", T("Model/Draft Length"), T("Longest (15)"), "", kWindow, true,
+     "draft"},
     {LoadModel, "load", T("Model"), T("Load"), "", kApp, false, "", true},
     {UnloadModel, "unload", T("Model"), T("Unload and Free Memory"), "", kApp},
 
@@ -82,11 +89,15 @@ const ActionRow kRows[] = {
 
 #undef T
 
-QString translated(const char* text) { return QCoreApplication::translate("ActionTable", text); }
+QString translated(const char* text) {
+    return QCoreApplication::translate("ActionTable", text);
+}
 
 } // namespace
 
-std::span<const ActionRow> actionTable() { return kRows; }
+std::span<const ActionRow> actionTable() {
+    return kRows;
+}
 
 ActionSet::ActionSet(QObject* parent) : QObject(parent) {
     QHash<QString, QActionGroup*> groups;
@@ -94,7 +105,8 @@ ActionSet::ActionSet(QObject* parent) : QObject(parent) {
         auto* action = new QAction(translated(row.text), this);
         action->setObjectName(row.key);
         action->setCheckable(row.checkable);
-        if (*row.shortcut) action->setShortcut(QKeySequence(row.shortcut, QKeySequence::PortableText));
+        if (*row.shortcut)
+            action->setShortcut(QKeySequence(row.shortcut, QKeySequence::PortableText));
         if (*row.group) {
             QActionGroup*& group = groups[row.group];
             if (!group) group = new QActionGroup(this);
@@ -106,7 +118,9 @@ ActionSet::ActionSet(QObject* parent) : QObject(parent) {
     }
 }
 
-QAction* ActionSet::action(ActionId id) const { return m_actions.value(int(id)); }
+QAction* ActionSet::action(ActionId id) const {
+    return m_actions.value(int(id));
+}
 
 void ActionSet::fill(QMenuBar* bar) const {
     QHash<QString, QMenu*> menus;
@@ -133,7 +147,11 @@ void ActionSet::fill(QMenuBar* bar) const {
     }
 }
 
-void ActionSet::setChecked(ActionId id, bool checked) { action(id)->setChecked(checked); }
-void ActionSet::setEnabled(ActionId id, bool enabled) { action(id)->setEnabled(enabled); }
+void ActionSet::setChecked(ActionId id, bool checked) {
+    action(id)->setChecked(checked);
+}
+void ActionSet::setEnabled(ActionId id, bool enabled) {
+    action(id)->setEnabled(enabled);
+}
 
 } // namespace ui

@@ -1,7 +1,7 @@
 #pragma once
-// The menus as one table. ActionSet makes a QAction of each row and fills the menu bar; `triggered` says
-// which row was chosen. Rows of Handler::Window are carried out by MainWindow, the others by app.
-// A row stands here only if its function exists.
+// The menus as one table. ActionSet makes a QAction of each row and fills the menu bar; `triggered`
+// says which row was chosen. Rows of Handler::Window are carried out by MainWindow, the others by
+// app. A row stands here only if its function exists.
 
 #include <QHash>
 #include <QObject>
@@ -17,28 +17,74 @@ namespace ui {
 
 enum class ActionId {
     // File
-    NewChat, ModelFiles, Settings, Quit,
+    NewChat,
+    ModelFiles,
+    Settings,
+    Quit,
     // Edit
-    Undo, Redo, Cut, Copy, Paste, SelectAll, FindInChat, FindNext, FindPrevious, SearchChats,
+    Undo,
+    Redo,
+    Cut,
+    Copy,
+    Paste,
+    SelectAll,
+    FindInChat,
+    FindNext,
+    FindPrevious,
+    SearchChats,
     // View
-    Sidebar, Performance, StatusBar, ThemeSystem, ThemeLight, ThemeDark, TextLarger, TextSmaller,
-    TextDefault, FullScreen,
+    Sidebar,
+    Performance,
+    StatusBar,
+    ThemeSystem,
+    ThemeLight,
+    ThemeDark,
+    TextLarger,
+    TextSmaller,
+    TextDefault,
+    FullScreen,
     // Chat
-    AttachFile, TryAgain, ContinueAnswer, AnswerNow, Stop, EditLast, PreviousVersion, NextVersion,
-    CopyLastAnswer, Instructions, Rename, Pin, MoveToTrash, PreviousChat, NextChat,
+    AttachFile,
+    TryAgain,
+    ContinueAnswer,
+    AnswerNow,
+    Stop,
+    EditLast,
+    PreviousVersion,
+    NextVersion,
+    CopyLastAnswer,
+    Instructions,
+    Rename,
+    Pin,
+    MoveToTrash,
+    PreviousChat,
+    NextChat,
     // Model
-    ThinkingLow, ThinkingMedium, ThinkingHigh, ThinkingExtraHigh, DraftAutomatic, DraftOff, DraftShort,
-    DraftMedium, DraftLong, DraftLongest, LoadModel, UnloadModel,
+    ThinkingLow,
+    ThinkingMedium,
+    ThinkingHigh,
+    ThinkingExtraHigh,
+    DraftAutomatic,
+    DraftOff,
+    DraftShort,
+    DraftMedium,
+    DraftLong,
+    DraftLongest,
+    LoadModel,
+    UnloadModel,
     // Help
-    Shortcuts, Privacy, About,
+    Shortcuts,
+    Privacy,
+    About,
 };
 
 enum class Handler { Window, App };
 
 struct ActionRow {
     ActionId id;
-    const char* key;      // stable name for settings and tests
-    const char* menu;     // "File", "Model/Thinking": "/" opens a sub-menu. Translated in context "ActionTable"
+    const char* key; // stable name for settings and tests
+    const char*
+        menu; // "File", "Model/Thinking": "/" opens a sub-menu. Translated in context "ActionTable"
     const char* text;     // Title Capitals, "…" when more input is needed
     const char* shortcut; // QKeySequence portable text; "" for none
     Handler handler;

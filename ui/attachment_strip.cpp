@@ -31,9 +31,11 @@ QString noteFor(const AttachmentChip& chip) {
     QStringList parts;
     if (!chip.text.isEmpty())
         parts += AttachmentStrip::tr("%1 characters").arg(QLocale().toString(chip.text.size()));
-    if (chip.tokens >= 0) parts += AttachmentStrip::tr("%1 tokens").arg(QLocale().toString(chip.tokens));
+    if (chip.tokens >= 0)
+        parts += AttachmentStrip::tr("%1 tokens").arg(QLocale().toString(chip.tokens));
     if (chip.shrunkPercent < 100)
-        parts += AttachmentStrip::tr("will be shrunk to %1 %").arg(QLocale().toString(chip.shrunkPercent));
+        parts += AttachmentStrip::tr("will be shrunk to %1 %")
+                     .arg(QLocale().toString(chip.shrunkPercent));
     return parts.join(QString(" · "));
 }
 
@@ -64,11 +66,13 @@ public:
             auto* more = iconButton("more", tr("More about %1").arg(chip.name), this);
             more->setPopupMode(QToolButton::InstantPopup);
             auto* menu = new QMenu(more);
-            menu->addAction(tr("Show"), this, [strip, text = chip.text] { emit strip->showWished(text); });
-            menu->addAction(tr("Turn Back into Text"), this, [strip, id = chip.id, text = chip.text] {
-                emit strip->turnBackWished(text);
-                strip->remove(id);
-            });
+            menu->addAction(tr("Show"), this,
+                            [strip, text = chip.text] { emit strip->showWished(text); });
+            menu->addAction(tr("Turn Back into Text"), this,
+                            [strip, id = chip.id, text = chip.text] {
+                                emit strip->turnBackWished(text);
+                                strip->remove(id);
+                            });
             more->setMenu(menu);
             row->addWidget(more, 0, Qt::AlignVCenter);
         }
@@ -186,15 +190,20 @@ int AttachmentStrip::place(int width, bool apply) const {
             rowHeight = 0;
         }
         if (apply)
-            widget->setGeometry(QStyle::visualRect(layoutDirection(), rect(), QRect(QPoint(x, y), size)));
+            widget->setGeometry(
+                QStyle::visualRect(layoutDirection(), rect(), QRect(QPoint(x, y), size)));
         x += size.width() + kGap;
         rowHeight = std::max(rowHeight, size.height());
     }
     return y + rowHeight;
 }
 
-int AttachmentStrip::heightForWidth(int width) const { return place(width, false); }
-QSize AttachmentStrip::sizeHint() const { return QSize(ems(20), place(std::max(width(), ems(20)), false)); }
+int AttachmentStrip::heightForWidth(int width) const {
+    return place(width, false);
+}
+QSize AttachmentStrip::sizeHint() const {
+    return QSize(ems(20), place(std::max(width(), ems(20)), false));
+}
 
 void AttachmentStrip::resizeEvent(QResizeEvent*) {
     place(width(), true);

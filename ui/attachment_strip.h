@@ -1,5 +1,6 @@
 #pragma once
-// The chips above the composer's text: pictures, files and long pastes, each with what it costs and Remove.
+// The chips above the composer's text: pictures, files and long pastes, each with what it costs and
+// Remove.
 
 #include "engine/chat/conversation.h"
 
@@ -17,12 +18,12 @@ struct AttachmentChip {
     int id = 0; // given by the strip
     State state = State::Checking;
     QString name;
-    QImage thumbnail;       // about 96 px; null: an icon
-    int tokens = -1;        // -1: not known
-    int shrunkPercent = 100; // below 100: "will be shrunk to 53 %"
-    QString problem;        // Failed: a sentence
+    QImage thumbnail;              // about 96 px; null: an icon
+    int tokens = -1;               // -1: not known
+    int shrunkPercent = 100;       // below 100: "will be shrunk to 53 %"
+    QString problem;               // Failed: a sentence
     engine::Attachment attachment; // Ready: what goes with the message
-    QString text;           // a long paste; then there is no attachment
+    QString text;                  // a long paste; then there is no attachment
 };
 
 class AttachmentStrip : public QWidget {
@@ -42,7 +43,7 @@ public:
     QSize sizeHint() const override;
 
 signals:
-    void changed();                       // a chip came, went or became ready
+    void changed();                           // a chip came, went or became ready
     void turnBackWished(const QString& text); // a long paste is wanted as text again
     void showWished(const QString& text);     // a long paste is wanted on screen
 

@@ -29,7 +29,9 @@ QString dayHeading(const QDate& day, const QDate& today) {
 
 } // namespace
 
-int ChatListModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : int(m_rows.size()); }
+int ChatListModel::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : int(m_rows.size());
+}
 
 QVariant ChatListModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid() || index.row() >= rowCount()) return {};
@@ -38,8 +40,11 @@ QVariant ChatListModel::data(const QModelIndex& index, int role) const {
     case KindRole: return row.kind;
     case Qt::DisplayRole:
     case Qt::EditRole:
-        return row.kind == Heading ? row.heading : row.kind == Chat ? row.chat.title : row.hit.chatTitle;
-    case Qt::ToolTipRole: return row.kind == Chat ? row.chat.title : row.kind == Hit ? row.hit.line : QVariant();
+        return row.kind == Heading ? row.heading
+               : row.kind == Chat  ? row.chat.title
+                                   : row.hit.chatTitle;
+    case Qt::ToolTipRole:
+        return row.kind == Chat ? row.chat.title : row.kind == Hit ? row.hit.line : QVariant();
     case Qt::AccessibleTextRole: {
         if (row.kind == Heading) return tr("%1, heading").arg(row.heading);
         if (row.kind == Hit) return row.hit.chatTitle + ": " + row.hit.line;
@@ -105,9 +110,12 @@ void ChatListModel::showTrash(QList<ChatEntry> chats) {
 
 void ChatListModel::showHits(const QList<SearchHit>& hits) {
     std::vector<Row> rows;
-    rows.push_back({Heading, hits.isEmpty()     ? tr("Nothing found")
-                              : hits.size() == 1 ? tr("One result")
-                                                 : tr("%n results", nullptr, int(hits.size())), {}, {}});
+    rows.push_back({Heading,
+                    hits.isEmpty()     ? tr("Nothing found")
+                    : hits.size() == 1 ? tr("One result")
+                                       : tr("%n results", nullptr, int(hits.size())),
+                    {},
+                    {}});
     for (const SearchHit& hit : hits) rows.push_back({Hit, {}, {}, hit});
     m_editable = false;
     replace(std::move(rows));
@@ -125,7 +133,8 @@ QModelIndex ChatListModel::indexOf(qint64 chatId) const {
     return {};
 }
 
-void ChatDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+void ChatDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
+                         const QModelIndex& index) const {
     const Colours& c = colours();
     const auto kind = index.data(ChatListModel::KindRole).toInt();
     painter->save();
@@ -139,7 +148,8 @@ void ChatDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
         painter->setFont(font);
         painter->setPen(c.muted);
         painter->drawText(row.adjusted(10, 10, -10, 0), leading | Qt::TextSingleLine,
-                          QFontMetrics(font).elidedText(index.data().toString(), Qt::ElideRight, row.width() - 20));
+                          QFontMetrics(font).elidedText(index.data().toString(), Qt::ElideRight,
+                                                        row.width() - 20));
         painter->restore();
         return;
     }
@@ -151,7 +161,8 @@ void ChatDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
         painter->setBrush(blend(c.surface, c.accent, c.dark ? 0.22 : 0.10));
     else if (option.state & (QStyle::State_MouseOver | QStyle::State_Selected))
         painter->setBrush(blend(c.surface, c.text, 0.06));
-    if (current || option.state & (QStyle::State_MouseOver | QStyle::State_Selected)) painter->drawRoundedRect(box, 6, 6);
+    if (current || option.state & (QStyle::State_MouseOver | QStyle::State_Selected))
+        painter->drawRoundedRect(box, 6, 6);
     if (focused) {
         painter->setBrush(Qt::NoBrush);
         painter->setPen(QPen(c.accent, 1.5));
@@ -172,18 +183,22 @@ void ChatDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
         painter->setFont(bodyFont());
         painter->setPen(c.text);
         painter->drawText(inner, leading | Qt::TextSingleLine,
-                          QFontMetrics(bodyFont()).elidedText(index.data().toString(), Qt::ElideRight, inner.width()));
+                          QFontMetrics(bodyFont())
+                              .elidedText(index.data().toString(), Qt::ElideRight, inner.width()));
     } else {
         const QFontMetrics title(bodyFont()), small(captionFont());
         const int y = row.top() + 7;
         painter->setFont(bodyFont());
         painter->setPen(c.text);
-        painter->drawText(QRect(inner.left(), y, inner.width(), title.height()), leading | Qt::TextSingleLine,
+        painter->drawText(QRect(inner.left(), y, inner.width(), title.height()),
+                          leading | Qt::TextSingleLine,
                           title.elidedText(index.data().toString(), Qt::ElideRight, inner.width()));
         // The line is shown from shortly before the found word, which stands in strong letters.
         const QString line = index.data(ChatListModel::LineRole).toString();
-        int start = std::clamp(index.data(ChatListModel::MarkStartRole).toInt(), 0, int(line.size()));
-        const int length = std::clamp(index.data(ChatListModel::MarkLengthRole).toInt(), 0, int(line.size()) - start);
+        int start =
+            std::clamp(index.data(ChatListModel::MarkStartRole).toInt(), 0, int(line.size()));
+        const int length = std::clamp(index.data(ChatListModel::MarkLengthRole).toInt(), 0,
+                                      int(line.size()) - start);
         QString before = line.left(start);
         if (small.horizontalAdvance(before) > inner.width() / 3)
             before = small.elidedText(before, Qt::ElideLeft, inner.width() / 3);
@@ -195,20 +210,23 @@ void ChatDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
         const auto draw = [&](const QString& text, const QFont& font, const QColor& colour) {
             painter->setFont(font);
             painter->setPen(colour);
-            painter->drawText(QRect(x, lineRect.top(), std::max(0, lineRect.right() - x), lineRect.height()),
-                              Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, text);
+            painter->drawText(
+                QRect(x, lineRect.top(), std::max(0, lineRect.right() - x), lineRect.height()),
+                Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, text);
             x += QFontMetrics(font).horizontalAdvance(text);
         };
         draw(before, captionFont(), c.muted);
         draw(line.mid(start, length), bold, c.text);
-        draw(small.elidedText(line.mid(start + length), Qt::ElideRight, std::max(0, lineRect.right() - x)),
+        draw(small.elidedText(line.mid(start + length), Qt::ElideRight,
+                              std::max(0, lineRect.right() - x)),
              captionFont(), c.muted);
     }
     painter->restore();
 }
 
 QSize ChatDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex& index) const {
-    const int body = QFontMetrics(bodyFont()).height(), small = QFontMetrics(captionFont()).height();
+    const int body = QFontMetrics(bodyFont()).height(),
+              small = QFontMetrics(captionFont()).height();
     switch (index.data(ChatListModel::KindRole).toInt()) {
     case ChatListModel::Heading: return QSize(10, small + 20);
     case ChatListModel::Hit: return QSize(10, body + small + 14);
@@ -216,7 +234,8 @@ QSize ChatDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex& ind
     }
 }
 
-QWidget* ChatDelegate::createEditor(QWidget* parent, const QStyleOptionViewItem&, const QModelIndex&) const {
+QWidget* ChatDelegate::createEditor(QWidget* parent, const QStyleOptionViewItem&,
+                                    const QModelIndex&) const {
     auto* field = new QLineEdit(parent);
     field->setAccessibleName(tr("New name of the chat"));
     field->setMaxLength(200);
@@ -224,7 +243,8 @@ QWidget* ChatDelegate::createEditor(QWidget* parent, const QStyleOptionViewItem&
     return field;
 }
 
-void ChatDelegate::updateEditorGeometry(QWidget* editor, const QStyleOptionViewItem& option, const QModelIndex&) const {
+void ChatDelegate::updateEditorGeometry(QWidget* editor, const QStyleOptionViewItem& option,
+                                        const QModelIndex&) const {
     editor->setGeometry(option.rect.adjusted(0, 1, 0, -1));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The rows of the sidebar's list: headings by day, chats, or search results; and how they are painted.
+// The rows of the sidebar's list: headings by day, chats, or search results; and how they are
+// painted.
 
 #include "ui/sidebar.h"
 
@@ -14,8 +15,17 @@ namespace ui {
 class ChatListModel : public QAbstractListModel {
     Q_OBJECT
 public:
-    enum Role { KindRole = Qt::UserRole, ChatRole, MessageRole, LineRole, MarkStartRole, MarkLengthRole,
-                RunningRole, UnreadRole, PinnedRole };
+    enum Role {
+        KindRole = Qt::UserRole,
+        ChatRole,
+        MessageRole,
+        LineRole,
+        MarkStartRole,
+        MarkLengthRole,
+        RunningRole,
+        UnreadRole,
+        PinnedRole
+    };
     enum Kind { Heading, Chat, Hit };
 
     using QAbstractListModel::QAbstractListModel;
@@ -49,9 +59,11 @@ class ChatDelegate : public QStyledItemDelegate {
     Q_OBJECT
 public:
     using QStyledItemDelegate::QStyledItemDelegate;
-    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option,
+               const QModelIndex& index) const override;
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
-    QWidget* createEditor(QWidget* parent, const QStyleOptionViewItem&, const QModelIndex&) const override;
+    QWidget* createEditor(QWidget* parent, const QStyleOptionViewItem&,
+                          const QModelIndex&) const override;
     void updateEditorGeometry(QWidget* editor, const QStyleOptionViewItem& option,
                               const QModelIndex& index) const override;
     void setCurrent(qint64 chatId) { m_current = chatId; }

@@ -1,4 +1,5 @@
-// CodeBlock: a card with the language's name and its actions, and lines that scroll sideways by themselves.
+// CodeBlock: a card with the language's name and its actions, and lines that scroll sideways by
+// themselves.
 
 #include "ui/text_block.h"
 #include "ui/theme.h"
@@ -24,7 +25,8 @@ constexpr int kLongestLine = 4000;
 
 CodeBlock::CodeBlock(QString language, const QString& text) : m_language(std::move(language)) {
     m_font = codeFont();
-    m_step = std::ceil(std::max(QFontMetricsF(m_font).lineSpacing(), QFontInfo(m_font).pixelSize() * 1.45));
+    m_step = std::ceil(
+        std::max(QFontMetricsF(m_font).lineSpacing(), QFontInfo(m_font).pixelSize() * 1.45));
     setText(text);
 }
 
@@ -33,7 +35,8 @@ void CodeBlock::setText(const QString& text) {
     int same = 0;
     const int limit = int(std::min(text.size(), m_text.size()));
     while (same < limit && text[same] == m_text[same]) ++same;
-    while (!m_lines.empty() && m_lines.back().start + m_lines.back().length >= same) m_lines.pop_back();
+    while (!m_lines.empty() && m_lines.back().start + m_lines.back().length >= same)
+        m_lines.pop_back();
     m_text = text;
     int start = 0;
     if (!m_lines.empty()) {
@@ -81,7 +84,9 @@ QTextLayout& CodeBlock::layoutOf(Line& line) const {
     return *line.layout;
 }
 
-double CodeBlock::headerHeight() const { return std::ceil(QFontMetricsF(captionFont()).height() + 14); }
+double CodeBlock::headerHeight() const {
+    return std::ceil(QFontMetricsF(captionFont()).height() + 14);
+}
 
 void CodeBlock::layOut(double width) {
     if (width == m_width) return;
@@ -97,11 +102,12 @@ void CodeBlock::layOut(double width) {
         line.y = y;
         line.height = m_wrap ? m_step * std::max(1, layoutOf(line).lineCount()) : m_step;
         y += line.height;
-        // Wider characters than the font's own make short lines long; those are measured when painted.
+        // Wider characters than the font's own make short lines long; those are measured when
+        // painted.
         if (!m_wrap && line.length > longest) {
             longest = line.length;
-            m_contentWidth = std::max(m_contentWidth,
-                                      metrics.horizontalAdvance(m_text.mid(line.start, line.length)));
+            m_contentWidth = std::max(
+                m_contentWidth, metrics.horizontalAdvance(m_text.mid(line.start, line.length)));
         }
     }
     m_linesHeight = y;
@@ -166,7 +172,8 @@ void CodeBlock::paint(QPainter& painter, const BlockPaint& paint) {
         m_language.isEmpty() ? QCoreApplication::translate("ui::CodeBlock", "text") : m_language;
     painter.drawText(QRectF(kPadding, 0, nameWidth, header), Qt::AlignVCenter | Qt::AlignLeft,
                      QFontMetricsF(captionFont()).elidedText(name, Qt::ElideRight, nameWidth));
-    static const char* const targets[] = {"action:code-copy", "action:code-save", "action:code-wrap"};
+    static const char* const targets[] = {"action:code-copy", "action:code-save",
+                                          "action:code-wrap"};
     for (int i = 0; i < texts.size(); ++i) {
         const bool hovered = paint.hovered == targets[i];
         if (hovered) {
@@ -233,7 +240,8 @@ int CodeBlock::positionAt(const QPointF& point) const {
     if (y >= m_linesHeight) return int(m_text.size());
     Line& line = m_lines[lineAt(y)];
     const QTextLayout& layout = layoutOf(line);
-    const int inner = std::clamp(int((y - line.y) / m_step), 0, std::max(0, layout.lineCount() - 1));
+    const int inner =
+        std::clamp(int((y - line.y) / m_step), 0, std::max(0, layout.lineCount() - 1));
     if (layout.lineCount() == 0) return line.start;
     return line.start + layout.lineAt(inner).xToCursor(point.x() - kPadding + m_scroll);
 }
@@ -245,13 +253,18 @@ QRectF CodeBlock::rectOf(int position) const {
 }
 
 std::optional<BlockHit> CodeBlock::hit(const QPointF& point) const {
-    const auto say = [](const char* text) { return QCoreApplication::translate("ui::CodeBlock", text); };
+    const auto say = [](const char* text) {
+        return QCoreApplication::translate("ui::CodeBlock", text);
+    };
     if (button(0).contains(point))
-        return BlockHit{"action:code-copy", say(QT_TRANSLATE_NOOP("ui::CodeBlock", "Copy this code"))};
+        return BlockHit{"action:code-copy",
+                        say(QT_TRANSLATE_NOOP("ui::CodeBlock", "Copy this code"))};
     if (button(1).contains(point))
-        return BlockHit{"action:code-save", say(QT_TRANSLATE_NOOP("ui::CodeBlock", "Save this code as a file"))};
+        return BlockHit{"action:code-save",
+                        say(QT_TRANSLATE_NOOP("ui::CodeBlock", "Save this code as a file"))};
     if (buttonTexts().size() > 2 && button(2).contains(point))
-        return BlockHit{"action:code-wrap", say(QT_TRANSLATE_NOOP("ui::CodeBlock", "Wrap long lines, or not"))};
+        return BlockHit{"action:code-wrap",
+                        say(QT_TRANSLATE_NOOP("ui::CodeBlock", "Wrap long lines, or not"))};
     return {};
 }
 

@@ -2,10 +2,10 @@
 
 #include "ui/composer_edit.h"
 #include "ui/controls.h"
+#include "ui/strength_menu.h"
 #include "ui/theme.h"
 
 #include <QAbstractTextDocumentLayout>
-#include <QActionGroup>
 #include <QCoreApplication>
 #include <QDialog>
 #include <QDialogButtonBox>
@@ -33,49 +33,7 @@ namespace {
 
 constexpr double kNearlyFull = 0.8;
 
-struct StrengthText {
-    engine::ThinkingStrength strength;
-    const char* shortText;
-    const char* longText;
-};
-
-const StrengthText kStrengths[] = {
-    {engine::ThinkingStrength::Low, QT_TRANSLATE_NOOP("ui::Composer", "Low"),
-     QT_TRANSLATE_NOOP("ui::Composer", "Low – Quick")},
-    {engine::ThinkingStrength::Medium, QT_TRANSLATE_NOOP("ui::Composer", "Medium"),
-     QT_TRANSLATE_NOOP("ui::Composer", "Medium")},
-    {engine::ThinkingStrength::High, QT_TRANSLATE_NOOP("ui::Composer", "High"),
-     QT_TRANSLATE_NOOP("ui::Composer", "High")},
-    {engine::ThinkingStrength::ExtraHigh, QT_TRANSLATE_NOOP("ui::Composer", "Extra high"),
-     QT_TRANSLATE_NOOP("ui::Composer", "Extra High – Slow and Thorough")},
-};
-
 } // namespace
-
-QString strengthText(engine::ThinkingStrength strength) {
-    for (const StrengthText& row : kStrengths)
-        if (row.strength == strength) return Composer::tr(row.shortText);
-    return {};
-}
-
-QMenu* strengthMenu(QWidget* parent, const std::function<void(engine::ThinkingStrength)>& chosen) {
-    auto* menu = new QMenu(parent);
-    auto* group = new QActionGroup(menu);
-    for (const StrengthText& row : kStrengths) {
-        QAction* action = menu->addAction(Composer::tr(row.longText));
-        action->setCheckable(true);
-        action->setData(int(row.strength));
-        group->addAction(action);
-        QObject::connect(action, &QAction::triggered, menu,
-                         [chosen, strength = row.strength] { chosen(strength); });
-    }
-    return menu;
-}
-
-void checkStrength(QMenu* menu, engine::ThinkingStrength strength) {
-    const QList<QAction*> actions = menu->actions();
-    for (QAction* action : actions) action->setChecked(action->data().toInt() == int(strength));
-}
 
 QString Draft::fullText() const {
     QStringList parts;
@@ -113,16 +71,20 @@ public:
     qint64 queuedEditOf = 0;
     Draft beforeEdit;
 
-    bool nothingToSend() const { return q->draft().fullText().trimmed().isEmpty() && !hasAttachments(); }
+    bool nothingToSend() const {
+        return q->draft().fullText().trimmed().isEmpty() && !hasAttachments();
+    }
     bool hasAttachments() const {
-        return std::any_of(strip->chips().begin(), strip->chips().end(), [](const AttachmentChip& chip) {
-            return chip.text.isEmpty() && chip.state == AttachmentChip::State::Ready;
-        });
+        return std::any_of(
+            strip->chips().begin(), strip->chips().end(), [](const AttachmentChip& chip) {
+                return chip.text.isEmpty() && chip.state == AttachmentChip::State::Ready;
+            });
     }
     bool checking() const {
-        return std::any_of(strip->chips().begin(), strip->chips().end(), [](const AttachmentChip& chip) {
-            return chip.state == AttachmentChip::State::Checking;
-        });
+        return std::any_of(strip->chips().begin(), strip->chips().end(),
+                           [](const AttachmentChip& chip) {
+                               return chip.state == AttachmentChip::State::Checking;
+                           });
     }
 
     void refresh() {
@@ -136,7 +98,8 @@ public:
                          : !blocked.isEmpty() ? blocked
                          : checking()         ? tr("An attachment is still being looked at")
                                               : tr("Send the message (Enter)"));
-        price->setText(tokens > 0 ? tr("about %1 tokens").arg(QLocale().toString(tokens)) : QString());
+        price->setText(tokens > 0 ? tr("about %1 tokens").arg(QLocale().toString(tokens))
+                                  : QString());
         fitRow();
         editBar->setVisible(q->m_editing != 0);
         queueBar->setVisible(queued.has_value());
@@ -250,7 +213,9 @@ Composer::Composer(QWidget* parent) : QWidget(parent), d(new Private(this)) {
     };
     auto [editBar, editRow, endEditing] = bar(tr("Stop editing"));
     d->editBar = editBar;
-    auto* editing = label(tr("Editing your message. Sending makes a new version; the old one stays."), editBar, "muted");
+    auto* editing =
+        label(tr("Editing your message. Sending makes a new version; the old one stays."), editBar,
+              "muted");
     editing->setWordWrap(true);
     setFontRole(editing, FontRole::Caption);
     editRow->addWidget(editing, 1);
@@ -289,7 +254,8 @@ Composer::Composer(QWidget* parent) : QWidget(parent), d(new Private(this)) {
     row->addWidget(d->attach);
     d->strength = new MenuButton(this, true);
     d->strength->setToolTip(tr("How long the model thinks before it answers"));
-    d->strengths = strengthMenu(d->strength, [this](engine::ThinkingStrength s) { emit strengthChosen(s); });
+    d->strengths =
+        strengthMenu(d->strength, [this](engine::ThinkingStrength s) { emit strengthChosen(s); });
     d->strength->setMenu(d->strengths);
     row->addWidget(d->strength);
     row->addStretch(1);
@@ -310,11 +276,12 @@ Composer::Composer(QWidget* parent) : QWidget(parent), d(new Private(this)) {
     d->draftTimer.setInterval(250);
     connect(&d->draftTimer, &QTimer::timeout, this, &Composer::draftChanged);
     connect(d->edit, &QPlainTextEdit::textChanged, d, [this] { d->changed(); });
-    connect(d->edit->document()->documentLayout(), &QAbstractTextDocumentLayout::documentSizeChanged, d,
-            [this] { d->fit(); });
+    connect(d->edit->document()->documentLayout(),
+            &QAbstractTextDocumentLayout::documentSizeChanged, d, [this] { d->fit(); });
     connect(d->strip, &AttachmentStrip::changed, d, [this] { d->changed(); });
     connect(d->strip, &AttachmentStrip::turnBackWished, this, &Composer::insertText);
-    connect(d->strip, &AttachmentStrip::showWished, d, [this](const QString& text) { d->showText(text); });
+    connect(d->strip, &AttachmentStrip::showWished, d,
+            [this](const QString& text) { d->showText(text); });
     connect(d->edit, &ComposerEdit::sendWished, d, [this] { d->trySend(); });
     connect(d->edit, &ComposerEdit::dataWished, this, &Composer::take);
     connect(d->edit, &ComposerEdit::longPaste, d, [this](const QString& text) {
@@ -378,11 +345,14 @@ void Composer::setDraft(const Draft& draft) {
 
 int Composer::chipOf(const QString& sha256) const {
     for (const AttachmentChip& chip : d->strip->chips())
-        if (QString::fromStdString(chip.attachment.sha256) == sha256 && chip.text.isEmpty()) return chip.id;
+        if (QString::fromStdString(chip.attachment.sha256) == sha256 && chip.text.isEmpty())
+            return chip.id;
     return -1;
 }
 
-std::optional<Draft> Composer::queued() const { return d->queued; }
+std::optional<Draft> Composer::queued() const {
+    return d->queued;
+}
 
 void Composer::setQueued(const std::optional<Draft>& draft) {
     d->queued = draft;
@@ -429,14 +399,19 @@ void Composer::setContextUse(qint64 usedTokens, qint64 totalTokens) {
     const bool near = totalTokens > 0 && double(usedTokens) >= kNearlyFull * double(totalTokens);
     d->full->setVisible(near);
     if (near)
-        d->full->setText(tr("This conversation is %1 % full: %2 of %3 tokens.")
-                             .arg(QLocale().toString(std::min<qint64>(100, usedTokens * 100 / totalTokens)),
-                                  QLocale().toString(usedTokens), QLocale().toString(totalTokens)));
+        d->full->setText(
+            tr("This conversation is %1 % full: %2 of %3 tokens.")
+                .arg(QLocale().toString(std::min<qint64>(100, usedTokens * 100 / totalTokens)),
+                     QLocale().toString(usedTokens), QLocale().toString(totalTokens)));
     emit sizeWished();
 }
 
-void Composer::setEnterSends(bool sends) { d->edit->setEnterSends(sends); }
-void Composer::setChip(const AttachmentChip& chip) { d->strip->update(chip); }
+void Composer::setEnterSends(bool sends) {
+    d->edit->setEnterSends(sends);
+}
+void Composer::setChip(const AttachmentChip& chip) {
+    d->strip->update(chip);
+}
 
 void Composer::beginEdit(qint64 messageId, const Draft& content) {
     const Draft before = m_editing ? d->beforeEdit : draft();
@@ -461,19 +436,24 @@ void Composer::giveBack(const Draft& draft) {
     const Draft since = this->draft();
     if (!since.text.isEmpty()) both.text += (both.text.isEmpty() ? "" : "\n\n") + since.text;
     both.pasted += since.pasted;
-    both.attachments.insert(both.attachments.end(), since.attachments.begin(), since.attachments.end());
+    both.attachments.insert(both.attachments.end(), since.attachments.begin(),
+                            since.attachments.end());
     setDraft(both);
     d->changed();
 }
 
-void Composer::focusText() { d->edit->setFocus(Qt::OtherFocusReason); }
+void Composer::focusText() {
+    d->edit->setFocus(Qt::OtherFocusReason);
+}
 
 void Composer::insertText(const QString& text) {
     d->edit->insertPlainText(text);
     d->edit->ensureCursorVisible();
 }
 
-void Composer::paste() { d->edit->paste(); }
+void Composer::paste() {
+    d->edit->paste();
+}
 
 void Composer::openFileDialog() {
     QStringList patterns;
@@ -533,7 +513,9 @@ void Composer::changeEvent(QEvent* event) {
     }
 }
 
-void Composer::resizeEvent(QResizeEvent*) { d->fitRow(); }
+void Composer::resizeEvent(QResizeEvent*) {
+    d->fitRow();
+}
 
 void Composer::paintEvent(QPaintEvent*) {
     const Colours& c = colours();

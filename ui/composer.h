@@ -1,7 +1,7 @@
 #pragma once
-// Where the person writes: chips above, text, and a last row with attach, thinking strength, token price
-// and Send / Stop. Shows state and emits wishes; decoding and storing of what is attached happens elsewhere
-// and comes back as setChip().
+// Where the person writes: chips above, text, and a last row with attach, thinking strength, token
+// price and Send / Stop. Shows state and emits wishes; decoding and storing of what is attached
+// happens elsewhere and comes back as setChip().
 
 #include "engine/chat/conversation.h"
 #include "ui/attachment_strip.h"
@@ -12,25 +12,18 @@
 
 #include <optional>
 
-#include <functional>
 #include <vector>
 
-class QMenu;
 class QMimeData;
 
 namespace ui {
 
 class ComposerEdit;
 
-// "Medium": the strengths in words, and a menu of them, shared with the title bar.
-QString strengthText(engine::ThinkingStrength strength);
-QMenu* strengthMenu(QWidget* parent, const std::function<void(engine::ThinkingStrength)>& chosen);
-void checkStrength(QMenu* menu, engine::ThinkingStrength strength);
-
 // Unsent work of one chat.
 struct Draft {
     QString text;
-    QStringList pasted;                       // long pastes kept as chips
+    QStringList pasted;                          // long pastes kept as chips
     std::vector<engine::Attachment> attachments; // of chips that are ready
     // What the message will say: the typed text, then each paste as a paragraph of its own.
     QString fullText() const;
@@ -46,8 +39,8 @@ public:
     explicit Composer(QWidget* parent = nullptr);
 
     Draft draft() const;
-    // Shows another chat's draft; its attachments appear as chips (thumbnails through setChip with the id
-    // returned by chipOf). Emits nothing.
+    // Shows another chat's draft; its attachments appear as chips (thumbnails through setChip with
+    // the id returned by chipOf). Emits nothing.
     void setDraft(const Draft& draft);
     int chipOf(const QString& sha256) const; // -1 if there is none
 
@@ -59,7 +52,8 @@ public:
     void setStrength(engine::ThinkingStrength strength);
     void setContextUse(qint64 usedTokens, qint64 totalTokens); // a bar appears from 80 %
     void setEnterSends(bool sends);
-    // A chip was looked at: state, size, tokens, thumbnail. Unknown ids (removed meanwhile) are ignored.
+    // A chip was looked at: state, size, tokens, thumbnail. Unknown ids (removed meanwhile) are
+    // ignored.
     void setChip(const AttachmentChip& chip);
     // The next Send makes a new version of this message.
     void beginEdit(qint64 messageId, const Draft& content);
@@ -68,10 +62,11 @@ public:
     // What was refused comes back to the field, before anything typed since.
     void giveBack(const Draft& draft);
 
-    // Sent while an answer was being written: goes out by itself when that ends, or comes back to the field
-    // if the person stopped it.
+    // Sent while an answer was being written: goes out by itself when that ends, or comes back to
+    // the field if the person stopped it.
     std::optional<Draft> queued() const;
-    void setQueued(const std::optional<Draft>& draft); // of the chat that is shown now; emits nothing
+    void
+    setQueued(const std::optional<Draft>& draft); // of the chat that is shown now; emits nothing
 
     void focusText();
     void insertText(const QString& text);
@@ -84,7 +79,8 @@ public:
     void setMaxHeight(int pixels); // 40 % of the window, set by MainWindow
 
 signals:
-    // Send was pressed. `editOf`: message that gets a new version, 0 for none. The field is empty afterwards.
+    // Send was pressed. `editOf`: message that gets a new version, 0 for none. The field is empty
+    // afterwards.
     void sendWished(const ui::Draft& draft, qint64 editOf);
     void stopWished();
     void draftChanged(); // at most four times a second; read draft()
@@ -92,7 +88,7 @@ signals:
     void attachFileWished(int chip, const QString& path);
     void attachImageWished(int chip, const QImage& image, const QString& name);
     void strengthChosen(engine::ThinkingStrength strength);
-    void sizeWished();     // height changed
+    void sizeWished(); // height changed
 
 protected:
     void changeEvent(QEvent* event) override;

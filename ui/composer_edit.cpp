@@ -33,13 +33,15 @@ ComposerEdit::ComposerEdit(QWidget* parent) : QPlainTextEdit(parent) {
 int ComposerEdit::wantedHeight() const {
     // QPlainTextEdit's layout counts lines, not pixels.
     const double lines = document()->documentLayout()->documentSize().height();
-    return int(std::ceil(lines * fontMetrics().lineSpacing() + 2 * document()->documentMargin() + 2));
+    return int(
+        std::ceil(lines * fontMetrics().lineSpacing() + 2 * document()->documentMargin() + 2));
 }
 
 void ComposerEdit::keyPressEvent(QKeyEvent* event) {
     const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
     if (enter && !composing()) {
-        const bool plain = !(event->modifiers() & (Qt::ShiftModifier | Qt::ControlModifier | Qt::AltModifier));
+        const bool plain =
+            !(event->modifiers() & (Qt::ShiftModifier | Qt::ControlModifier | Qt::AltModifier));
         const bool shifted = event->modifiers() & Qt::ShiftModifier;
         const bool control = event->modifiers() & Qt::ControlModifier;
         if (m_enterSends ? plain || control : control || shifted) {

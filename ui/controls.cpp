@@ -55,11 +55,14 @@ MenuButton::MenuButton(QWidget* parent, bool framed) : QToolButton(parent), m_fr
     setFocusPolicy(Qt::TabFocus);
 }
 
-int MenuButton::arrowSize() const { return std::max(16, QFontMetrics(font()).height() * 3 / 4); }
+int MenuButton::arrowSize() const {
+    return std::max(16, QFontMetrics(font()).height() * 3 / 4);
+}
 
 QSize MenuButton::sizeHint() const {
     const QFontMetrics metrics(font());
-    return QSize(metrics.horizontalAdvance(text()) + 20 + arrowSize(), std::max(28, metrics.height() + 8));
+    return QSize(metrics.horizontalAdvance(text()) + 20 + arrowSize(),
+                 std::max(28, metrics.height() + 8));
 }
 
 void MenuButton::paintEvent(QPaintEvent*) {
@@ -69,7 +72,9 @@ void MenuButton::paintEvent(QPaintEvent*) {
     const QRectF frame = QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5);
     QColor back = c.text;
     back.setAlphaF(isDown() ? 0.12f : 0.07f);
-    painter.setBrush(underMouse() || isDown() ? QBrush(back) : m_framed ? QBrush(c.raised) : QBrush());
+    painter.setBrush(underMouse() || isDown() ? QBrush(back)
+                     : m_framed               ? QBrush(c.raised)
+                                              : QBrush());
     painter.setPen(hasFocus() ? QPen(c.accent, 1.5) : m_framed ? QPen(c.line) : QPen(Qt::NoPen));
     painter.drawRoundedRect(frame, 6, 6);
     painter.setPen(isEnabled() && m_framed ? c.text : c.muted);
@@ -121,15 +126,21 @@ FlowLayout::FlowLayout(int spacing, QWidget* parent) : QLayout(parent) {
     setContentsMargins(0, 0, 0, 0);
 }
 
-FlowLayout::~FlowLayout() { qDeleteAll(m_items); }
+FlowLayout::~FlowLayout() {
+    qDeleteAll(m_items);
+}
 
-void FlowLayout::addItem(QLayoutItem* item) { m_items.append(item); }
+void FlowLayout::addItem(QLayoutItem* item) {
+    m_items.append(item);
+}
 
 QLayoutItem* FlowLayout::takeAt(int index) {
     return index >= 0 && index < m_items.size() ? m_items.takeAt(index) : nullptr;
 }
 
-int FlowLayout::heightForWidth(int width) const { return arrange(QRect(0, 0, width, 0), false); }
+int FlowLayout::heightForWidth(int width) const {
+    return arrange(QRect(0, 0, width, 0), false);
+}
 
 QSize FlowLayout::sizeHint() const {
     int width = 0, height = 0;
@@ -139,7 +150,8 @@ QSize FlowLayout::sizeHint() const {
         height = std::max(height, item->sizeHint().height());
     }
     const QMargins margins = contentsMargins();
-    return QSize(width + margins.left() + margins.right(), height + margins.top() + margins.bottom());
+    return QSize(width + margins.left() + margins.right(),
+                 height + margins.top() + margins.bottom());
 }
 
 QSize FlowLayout::minimumSize() const {

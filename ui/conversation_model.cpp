@@ -16,7 +16,9 @@ QVariant ConversationModel::data(const QModelIndex& index, int role) const {
     return {};
 }
 
-const MessageRow& ConversationModel::at(int row) const { return m_rows[size_t(row)].row; }
+const MessageRow& ConversationModel::at(int row) const {
+    return m_rows[size_t(row)].row;
+}
 
 int ConversationModel::rowOf(qint64 messageId) const {
     for (size_t i = 0; i < m_rows.size(); ++i)
@@ -43,7 +45,9 @@ const QString& ConversationModel::thinking(int row) const {
     return stored.thinking;
 }
 
-QImage ConversationModel::picture(const QString& sha256) const { return m_pictures.value(sha256); }
+QImage ConversationModel::picture(const QString& sha256) const {
+    return m_pictures.value(sha256);
+}
 
 void ConversationModel::setRows(std::vector<MessageRow> rows) {
     beginResetModel();

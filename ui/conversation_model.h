@@ -1,6 +1,7 @@
 #pragma once
-// The messages of the open chat along its active path: what TranscriptView shows. Written on the GUI thread
-// by the one controller that owns it; views only read. While an answer grows only the last row changes.
+// The messages of the open chat along its active path: what TranscriptView shows. Written on the
+// GUI thread by the one controller that owns it; views only read. While an answer grows only the
+// last row changes.
 
 #include "engine/chat/conversation.h"
 #include "engine/chat/turn_event.h"
@@ -46,8 +47,8 @@ public:
     QVariant data(const QModelIndex& index, int role) const override;
 
     const MessageRow& at(int row) const;
-    int rowOf(qint64 messageId) const; // -1 if not on the path
-    const QString& text(int row) const;     // converted once
+    int rowOf(qint64 messageId) const;  // -1 if not on the path
+    const QString& text(int row) const; // converted once
     const QString& thinking(int row) const;
     const Activity& activity() const { return m_activity; }
     const std::optional<Notice>& errorCard() const { return m_error; }
@@ -68,8 +69,8 @@ public:
     void setPicture(const QString& sha256, const QImage& image);
 
 signals:
-    void lastRowGrew();      // text was added to the last row
-    void activityChanged();  // activity or error card
+    void lastRowGrew();     // text was added to the last row
+    void activityChanged(); // activity or error card
     void pictureArrived(const QString& sha256);
 
 private:

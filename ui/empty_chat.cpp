@@ -32,7 +32,9 @@ public:
         return textRect(QRect(0, 0, width, 10000)).height() + 2 * kPadY;
     }
     QSize sizeHint() const override { return QSize(ems(14), heightForWidth(ems(14))); }
-    QSize minimumSizeHint() const override { return QSize(ems(9), QFontMetrics(font()).height() + 2 * kPadY); }
+    QSize minimumSizeHint() const override {
+        return QSize(ems(9), QFontMetrics(font()).height() + 2 * kPadY);
+    }
 
 protected:
     void paintEvent(QPaintEvent*) override {

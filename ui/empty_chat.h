@@ -11,7 +11,7 @@ class QVBoxLayout;
 namespace ui {
 
 struct EmptyChat {
-    QString title;        // name of the model
+    QString title; // name of the model
     QString sentence;
     QString notice;       // e.g. "This is a test model: it answers nonsense." Empty: none
     QStringList starters; // three texts that go to the composer

@@ -29,8 +29,10 @@ FindBar::FindBar(QWidget* parent) : QWidget(parent) {
     row->addWidget(previous);
     row->addWidget(next);
     row->addWidget(close);
-    connect(m_field, &QLineEdit::textChanged, this, [this](const QString& text) { emit findWished(text, 0); });
-    connect(previous, &QToolButton::clicked, this, [this] { emit findWished(m_field->text(), -1); });
+    connect(m_field, &QLineEdit::textChanged, this,
+            [this](const QString& text) { emit findWished(text, 0); });
+    connect(previous, &QToolButton::clicked, this,
+            [this] { emit findWished(m_field->text(), -1); });
     connect(next, &QToolButton::clicked, this, [this] { emit findWished(m_field->text(), 1); });
     connect(close, &QToolButton::clicked, this, &FindBar::closed);
     hide();
@@ -50,7 +52,9 @@ void FindBar::setResult(int hits, int current) {
                                                : tr("%1 of %2").arg(current).arg(hits));
 }
 
-QString FindBar::text() const { return m_field->text(); }
+QString FindBar::text() const {
+    return m_field->text();
+}
 
 void FindBar::keyPressEvent(QKeyEvent* event) {
     if (event->key() == Qt::Key_Escape) {

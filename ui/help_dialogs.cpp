@@ -22,7 +22,9 @@ namespace ui {
 
 namespace {
 
-QString say(const char* text) { return QCoreApplication::translate("ui::MainWindow", text); }
+QString say(const char* text) {
+    return QCoreApplication::translate("ui::MainWindow", text);
+}
 #define SAY(text) say(QT_TRANSLATE_NOOP("ui::MainWindow", text))
 
 QDialog* makeDialog(QWidget* parent, const QString& title) {
@@ -47,14 +49,17 @@ void showShortcuts(QWidget* parent, const ActionSet& actions) {
     for (const ActionRow& row : actionTable()) {
         const QAction* action = actions.action(row.id);
         if (!action->shortcut().isEmpty())
-            rows.append({action->text().remove('&'), action->shortcut().toString(QKeySequence::NativeText)});
+            rows.append({action->text().remove('&'),
+                         action->shortcut().toString(QKeySequence::NativeText)});
     }
     rows.append({SAY("Send"), QKeySequence(Qt::Key_Return).toString(QKeySequence::NativeText)});
-    rows.append({SAY("New line in a message"),
-                 QKeySequence(Qt::ShiftModifier | Qt::Key_Return).toString(QKeySequence::NativeText)});
+    rows.append(
+        {SAY("New line in a message"),
+         QKeySequence(Qt::ShiftModifier | Qt::Key_Return).toString(QKeySequence::NativeText)});
     rows.append({SAY("Go to the message field"),
                  QKeySequence(Qt::ControlModifier | Qt::Key_L).toString(QKeySequence::NativeText)});
-    rows.append({SAY("Next area of the window"), QKeySequence(Qt::Key_F6).toString(QKeySequence::NativeText)});
+    rows.append({SAY("Next area of the window"),
+                 QKeySequence(Qt::Key_F6).toString(QKeySequence::NativeText)});
     rows.append({SAY("Move a chat to the Trash (in the list)"),
                  QKeySequence(Qt::Key_Delete).toString(QKeySequence::NativeText)});
     auto* table = new QTableWidget(int(rows.size()), 2, dialog);
@@ -89,15 +94,19 @@ void showAbout(QWidget* parent) {
     mark->setAccessibleName(SAY("The sign of Glint"));
     row->addWidget(mark, 0, Qt::AlignTop);
     auto* column = new QVBoxLayout;
-    auto* name = label(QString("Glint %1").arg(QApplication::applicationVersion()).trimmed(), dialog);
+    auto* name =
+        label(QString("Glint %1").arg(QApplication::applicationVersion()).trimmed(), dialog);
     setFontRole(name, FontRole::Large);
     column->addWidget(name);
-    auto* text = label(SAY("Chat offline, with text and pictures, on your own computer. No network connection is opened; "
+    auto* text = label(SAY("Chat offline, with text and pictures, on your own computer. No network "
+                           "connection is opened; "
                            "your chats and files stay where they are."),
                        dialog);
     text->setWordWrap(true);
     column->addWidget(text);
-    auto* license = label(SAY("Apache License 2.0. Built with Qt, md4c, SQLite, utf8proc and stb_image."), dialog, "muted");
+    auto* license =
+        label(SAY("Apache License 2.0. Built with Qt, md4c, SQLite, utf8proc and stb_image."),
+              dialog, "muted");
     license->setWordWrap(true);
     setFontRole(license, FontRole::Caption);
     column->addWidget(license);
@@ -109,9 +118,11 @@ void showAbout(QWidget* parent) {
     dialog->show();
 }
 
-void askInstructions(QWidget* parent, const QString& text, const std::function<void(const QString&)>& chosen) {
+void askInstructions(QWidget* parent, const QString& text,
+                     const std::function<void(const QString&)>& chosen) {
     QDialog* dialog = makeDialog(parent, SAY("Instructions for This Chat"));
-    auto* note = label(SAY("The model reads this before the first message. When it changes, the conversation is read again."),
+    auto* note = label(SAY("The model reads this before the first message. When it changes, the "
+                           "conversation is read again."),
                        dialog, "muted");
     note->setWordWrap(true);
     dialog->layout()->addWidget(note);
@@ -127,7 +138,8 @@ void askInstructions(QWidget* parent, const QString& text, const std::function<v
     buttons->addButton(SAY("Cancel"), QDialogButtonBox::RejectRole);
     QObject::connect(buttons, &QDialogButtonBox::accepted, dialog, &QDialog::accept);
     QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::reject);
-    QObject::connect(dialog, &QDialog::accepted, dialog, [field, chosen] { chosen(field->toPlainText()); });
+    QObject::connect(dialog, &QDialog::accepted, dialog,
+                     [field, chosen] { chosen(field->toPlainText()); });
     dialog->layout()->addWidget(buttons);
     dialog->resize(ems(36), ems(22));
     dialog->open();

@@ -1,5 +1,6 @@
 #pragma once
-// Small dialogs that only tell or ask for text. None blocks the program; each deletes itself when closed.
+// Small dialogs that only tell or ask for text. None blocks the program; each deletes itself when
+// closed.
 
 #include <QString>
 
@@ -14,6 +15,7 @@ class ActionSet;
 void showShortcuts(QWidget* parent, const ActionSet& actions);
 void showAbout(QWidget* parent);
 // The person's instructions for one chat.
-void askInstructions(QWidget* parent, const QString& text, const std::function<void(const QString&)>& chosen);
+void askInstructions(QWidget* parent, const QString& text,
+                     const std::function<void(const QString&)>& chosen);
 
 } // namespace ui

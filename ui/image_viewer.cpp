@@ -64,8 +64,9 @@ void ImageViewer::open(const QImage& image, const QString& name) {
 double ImageViewer::fitScale() const {
     if (m_image.isNull()) return 1;
     const double room = 56; // caption and margins
-    return std::clamp(std::min((width() - 24.0) / m_image.width(), (height() - 2 * room) / m_image.height()),
-                      0.001, 1.0);
+    return std::clamp(
+        std::min((width() - 24.0) / m_image.width(), (height() - 2 * room) / m_image.height()),
+        0.001, 1.0);
 }
 
 void ImageViewer::zoomTo(double scale, const QPointF& fixed) {
@@ -96,7 +97,8 @@ void ImageViewer::paintEvent(QPaintEvent* event) {
     QRectF target(QPointF(), size);
     target.moveCenter(QPointF(width() / 2.0, height() / 2.0) + m_offset);
     painter.setRenderHint(QPainter::SmoothPixmapTransform, m_scale < 4);
-    painter.fillRect(target, Qt::white); // transparent pictures are laid over white, as the model sees them
+    painter.fillRect(target,
+                     Qt::white); // transparent pictures are laid over white, as the model sees them
     painter.drawImage(target, m_image);
 }
 
@@ -131,7 +133,9 @@ void ImageViewer::wheelEvent(QWheelEvent* event) {
     zoomTo(m_scale * std::pow(1.0015, event->angleDelta().y()), event->position());
 }
 
-void ImageViewer::mousePressEvent(QMouseEvent* event) { m_pressed = event->position().toPoint(); }
+void ImageViewer::mousePressEvent(QMouseEvent* event) {
+    m_pressed = event->position().toPoint();
+}
 
 void ImageViewer::mouseMoveEvent(QMouseEvent* event) {
     if (!(event->buttons() & Qt::LeftButton)) return;
@@ -151,7 +155,8 @@ void ImageViewer::resizeEvent(QResizeEvent*) {
 }
 
 bool ImageViewer::eventFilter(QObject* watched, QEvent* event) {
-    if (watched == parentWidget() && event->type() == QEvent::Resize) setGeometry(parentWidget()->rect());
+    if (watched == parentWidget() && event->type() == QEvent::Resize)
+        setGeometry(parentWidget()->rect());
     return QWidget::eventFilter(watched, event);
 }
 

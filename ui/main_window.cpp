@@ -1,47 +1,27 @@
 #include "ui/main_window.h"
 
-#include "ui/composer.h"
 #include "ui/controls.h"
-#include "ui/find_bar.h"
 #include "ui/help_dialogs.h"
-#include "ui/image_viewer.h"
-#include "ui/model_setup.h"
+#include "ui/main_window_parts.h"
 #include "ui/notice_card.h"
-#include "ui/performance_panel.h"
-#include "ui/side_panels.h"
-#include "ui/sidebar.h"
-#include "ui/status_line.h"
-#include "ui/title_bar.h"
-#include "ui/transcript_view.h"
 
-#include <QAbstractItemView>
 #include <QAction>
 #include <QApplication>
-#include <QClipboard>
 #include <QCloseEvent>
 #include <QDataStream>
 #include <QDragEnterEvent>
 #include <QIODevice>
 #include <QKeyEvent>
-#include <QLabel>
-#include <QLineEdit>
 #include <QMenuBar>
 #include <QMimeData>
-#include <QPlainTextEdit>
 #include <QShortcut>
-#include <QStackedWidget>
-#include <QTimer>
 #include <QUrl>
-#include <QVBoxLayout>
-
-#include <algorithm>
 
 namespace ui {
 
 namespace {
 
 constexpr quint32 kLayoutMagic = 0x474c4c31; // "GLL1"
-constexpr double kComposerShare = 0.4;       // of the window's height, at most
 
 bool ggufFiles(const QMimeData* data) {
     const QList<QUrl> urls = data->urls();
@@ -51,62 +31,6 @@ bool ggufFiles(const QMimeData* data) {
 }
 
 } // namespace
-
-class MainWindow::Private : public QObject {
-public:
-    explicit Private(MainWindow* window) : QObject(window), q(window) {}
-
-    MainWindow* q;
-    ActionSet* actions = nullptr;
-    SidePanels* sides = nullptr;
-    Sidebar* sidebar = nullptr;
-    PerformancePanel* panel = nullptr;
-    TitleBar* title = nullptr;
-    QVBoxLayout* notices = nullptr;
-    QStackedWidget* pages = nullptr;
-    ModelSetup* setup = nullptr;
-    LoadingPage* loading = nullptr;
-    QWidget* chat = nullptr;
-    QVBoxLayout* composerBox = nullptr;
-    FindBar* find = nullptr;
-    TranscriptView* transcript = nullptr;
-    Composer* composer = nullptr;
-    StatusLine* status = nullptr;
-    ImageViewer* viewer = nullptr;
-    QWidget* dropHint = nullptr;
-    QTimer layoutTimer;
-    bool closing = false;
-    bool answering = false;
-    bool loaded = false;
-
-    void build();
-    void connectAll();
-    void carryOut(ActionId id, bool checked);
-    bool edit(ActionId id);
-    void nextArea(int step);
-    void findInChat(int step);
-    void enableActions();
-    void fitComposer() {
-        composer->setMaxHeight(int(q->height() * kComposerShare));
-        const int side = q->width() < 700 ? 12 : 24;
-        composerBox->setContentsMargins(side, 4, side, 14);
-    }
-    void showSides() {
-        actions->setChecked(ActionId::Sidebar, sides->sidebarShown());
-        actions->setChecked(ActionId::Performance, sides->panelShown());
-        title->setSidesShown(sides->sidebarShown(), sides->panelShown());
-    }
-    void chooseZoom(int percent) {
-        percent = std::clamp(percent, kMinTextZoom, kMaxTextZoom);
-        if (percent == textZoom()) return;
-        applyTextZoom(percent);
-        emit q->textZoomChosen(percent);
-    }
-    void chooseTheme(ThemeChoice choice) {
-        applyTheme(choice);
-        emit q->themeChosen(choice);
-    }
-};
 
 void MainWindow::Private::build() {
     auto* central = new QWidget(q);
@@ -173,7 +97,8 @@ void MainWindow::Private::build() {
 }
 
 void MainWindow::Private::connectAll() {
-    connect(actions, &ActionSet::triggered, q, [this](ActionId id, bool checked) { carryOut(id, checked); });
+    connect(actions, &ActionSet::triggered, q,
+            [this](ActionId id, bool checked) { carryOut(id, checked); });
     connect(title, &TitleBar::strengthChosen, q, &MainWindow::strengthChosen);
     connect(composer, &Composer::strengthChosen, q, &MainWindow::strengthChosen);
     connect(title, &TitleBar::sidebarToggled, sides, &SidePanels::toggleSidebar);
@@ -187,7 +112,8 @@ void MainWindow::Private::connectAll() {
         composer->focusText();
     });
     connect(transcript, &TranscriptView::copied, status, &StatusLine::say);
-    connect(panel, &PerformancePanel::copied, status, [this] { status->say(MainWindow::tr("Copied")); });
+    connect(panel, &PerformancePanel::copied, status,
+            [this] { status->say(MainWindow::tr("Copied")); });
     connect(find, &FindBar::findWished, q, [this](const QString&, int step) { findInChat(step); });
     connect(find, &FindBar::closed, q, [this] {
         find->hide();
@@ -206,181 +132,12 @@ void MainWindow::Private::connectAll() {
     layoutTimer.setInterval(400);
     connect(&layoutTimer, &QTimer::timeout, q, &MainWindow::layoutChanged);
 
-    connect(new QShortcut(QKeySequence(Qt::ControlModifier | Qt::Key_L), q), &QShortcut::activated, q,
-            [this] { composer->focusText(); });
-    connect(new QShortcut(QKeySequence(Qt::Key_F6), q), &QShortcut::activated, q, [this] { nextArea(1); });
-    connect(new QShortcut(QKeySequence(Qt::ShiftModifier | Qt::Key_F6), q), &QShortcut::activated, q,
-            [this] { nextArea(-1); });
-}
-
-// True if the widget with the focus took it.
-bool MainWindow::Private::edit(ActionId id) {
-    QWidget* focus = QApplication::focusWidget();
-    const auto apply = [id](auto* field) {
-        switch (id) {
-        case ActionId::Undo: field->undo(); break;
-        case ActionId::Redo: field->redo(); break;
-        case ActionId::Cut: field->cut(); break;
-        case ActionId::Copy: field->copy(); break;
-        case ActionId::Paste: field->paste(); break;
-        default: field->selectAll(); break;
-        }
-        return true;
-    };
-    if (id == ActionId::Undo && sidebar->undo()) return true;
-    const bool inTranscript = focus == transcript || transcript->isAncestorOf(focus);
-    if (id == ActionId::Copy && !inTranscript) {
-        // A selection in the transcript is copied even if the composer has the focus but nothing marked.
-        auto* field = qobject_cast<QPlainTextEdit*>(focus);
-        if (field && !field->textCursor().hasSelection() && transcript->copy()) return true;
-    }
-    if (auto* field = qobject_cast<QPlainTextEdit*>(focus)) return apply(field);
-    if (auto* field = qobject_cast<QLineEdit*>(focus)) return apply(field);
-    if (id == ActionId::Copy) return transcript->copy();
-    if (id == ActionId::SelectAll && inTranscript) {
-        transcript->selectAll();
-        return true;
-    }
-    if (id == ActionId::Paste && pages->currentWidget() == chat) {
-        composer->focusText();
-        composer->paste();
-        return true;
-    }
-    return false;
-}
-
-void MainWindow::Private::findInChat(int step) {
-    if (find->text().isEmpty()) transcript->clearFind();
-    const TranscriptView::FindResult result = transcript->find(find->text(), step);
-    find->setResult(result.hits, result.current);
-}
-
-void MainWindow::Private::carryOut(ActionId id, bool checked) {
-    using enum ActionId;
-    switch (id) {
-    case Undo:
-    case Redo:
-    case Cut:
-    case Copy:
-    case Paste:
-    case SelectAll: edit(id); return;
-    case FindInChat: find->open(transcript->selectedText().section('\n', 0, 0).left(80)); return;
-    case FindNext:
-    case FindPrevious:
-        if (!find->isVisible())
-            find->open();
-        else
-            findInChat(id == FindNext ? 1 : -1);
-        return;
-    case SearchChats:
-        sides->showSidebar();
-        sidebar->focusSearch();
-        return;
-    case ActionId::Sidebar: sides->toggleSidebar(); return;
-    case Performance: sides->togglePanel(); return;
-    case StatusBar:
-        status->setVisible(checked);
-        layoutTimer.start();
-        return;
-    case ThemeSystem: chooseTheme(ThemeChoice::System); return;
-    case ThemeLight: chooseTheme(ThemeChoice::Light); return;
-    case ThemeDark: chooseTheme(ThemeChoice::Dark); return;
-    case TextLarger: chooseZoom(textZoom() < 100 ? textZoom() + 5 : textZoom() + (textZoom() < 150 ? 10 : 25)); return;
-    case TextSmaller: chooseZoom(textZoom() <= 100 ? textZoom() - 5 : textZoom() - (textZoom() <= 150 ? 10 : 25)); return;
-    case TextDefault: chooseZoom(100); return;
-    case FullScreen:
-        q->setWindowState(checked ? q->windowState() | Qt::WindowFullScreen : q->windowState() & ~Qt::WindowFullScreen);
-        return;
-    case AttachFile: composer->openFileDialog(); return;
-    case CopyLastAnswer: {
-        const QString text = transcript->lastAnswer();
-        if (text.isEmpty()) return;
-        QApplication::clipboard()->setText(text);
-        status->say(MainWindow::tr("Answer copied"));
-        return;
-    }
-    case Rename:
-        sides->showSidebar();
-        sidebar->beginRename(sidebar->current());
-        return;
-    case PreviousChat:
-    case NextChat: {
-        const qint64 to = sidebar->neighbour(id == NextChat ? 1 : -1);
-        if (to) emit sidebar->chatChosen(to);
-        return;
-    }
-    case ThinkingLow: emit q->strengthChosen(engine::ThinkingStrength::Low); return;
-    case ThinkingMedium: emit q->strengthChosen(engine::ThinkingStrength::Medium); return;
-    case ThinkingHigh: emit q->strengthChosen(engine::ThinkingStrength::High); return;
-    case ThinkingExtraHigh: emit q->strengthChosen(engine::ThinkingStrength::ExtraHigh); return;
-    case DraftAutomatic: emit q->draftLengthChosen({}); return;
-    case DraftOff: emit q->draftLengthChosen({0}); return;
-    case DraftShort: emit q->draftLengthChosen({4}); return;
-    case DraftMedium: emit q->draftLengthChosen({8}); return;
-    case DraftLong: emit q->draftLengthChosen({12}); return;
-    case DraftLongest: emit q->draftLengthChosen({15}); return;
-    case Shortcuts: showShortcuts(q, *actions); return;
-    case About: showAbout(q); return;
-    case Stop:
-        // Esc closes what lies over the chat first.
-        if (q->closeTopmost()) return;
-        break;
-    default: break;
-    }
-    emit q->actionTriggered(id, checked);
-}
-
-void MainWindow::Private::nextArea(int step) {
-    QList<QWidget*> areas;
-    const auto add = [&](QWidget* area) {
-        if (area->isVisible()) areas += area;
-    };
-    add(sidebar);
-    add(title);
-    if (pages->currentWidget() == chat) {
-        add(transcript);
-        add(composer);
-    } else {
-        add(pages->currentWidget());
-    }
-    add(panel);
-    QWidget* focus = QApplication::focusWidget();
-    int at = -1;
-    for (int i = 0; i < areas.size(); ++i)
-        if (areas[i] == focus || areas[i]->isAncestorOf(focus)) at = i;
-    const int count = int(areas.size());
-    QWidget* to = areas[at < 0 ? 0 : (at + step + count) % count];
-    if (to == title) to = title->firstControl();
-    if (to == composer) {
-        composer->focusText();
-        return;
-    }
-    if (to->focusPolicy() == Qt::NoFocus || to == sidebar) {
-        // The first control within that can take the focus; in the sidebar it is the list.
-        if (auto* list = to->findChild<QAbstractItemView*>(); list && to == sidebar) {
-            to = list;
-        } else {
-            const QList<QWidget*> inside = to->findChildren<QWidget*>();
-            const auto found = std::find_if(inside.begin(), inside.end(), [](const QWidget* widget) {
-                return widget->isVisible() && widget->isEnabled() && widget->focusPolicy() & Qt::TabFocus;
-            });
-            if (found == inside.end()) return;
-            to = *found;
-        }
-    }
-    to->setFocus(Qt::ShortcutFocusReason);
-}
-
-void MainWindow::Private::enableActions() {
-    using enum ActionId;
-    const bool onChat = pages->currentWidget() == chat;
-    for (ActionId id : {ActionId::Stop, AnswerNow}) actions->setEnabled(id, answering);
-    for (ActionId id : {TryAgain, ContinueAnswer, EditLast, PreviousVersion, NextVersion})
-        actions->setEnabled(id, onChat && !answering);
-    for (ActionId id : {AttachFile, FindInChat, FindNext, FindPrevious}) actions->setEnabled(id, onChat);
-    actions->setEnabled(Performance, onChat);
-    actions->setEnabled(LoadModel, !loaded);
-    actions->setEnabled(UnloadModel, loaded && !answering);
+    connect(new QShortcut(QKeySequence(Qt::ControlModifier | Qt::Key_L), q), &QShortcut::activated,
+            q, [this] { composer->focusText(); });
+    connect(new QShortcut(QKeySequence(Qt::Key_F6), q), &QShortcut::activated, q,
+            [this] { nextArea(1); });
+    connect(new QShortcut(QKeySequence(Qt::ShiftModifier | Qt::Key_F6), q), &QShortcut::activated,
+            q, [this] { nextArea(-1); });
 }
 
 MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), d(new Private(this)) {
@@ -392,7 +149,8 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), d(new Private(thi
     d->actions = new ActionSet(this);
     d->actions->fill(menuBar());
     d->actions->action(ActionId::TextLarger)
-        ->setShortcuts({QKeySequence(Qt::ControlModifier | Qt::Key_Plus), QKeySequence(Qt::ControlModifier | Qt::Key_Equal)});
+        ->setShortcuts({QKeySequence(Qt::ControlModifier | Qt::Key_Plus),
+                        QKeySequence(Qt::ControlModifier | Qt::Key_Equal)});
     d->actions->setChecked(ActionId::StatusBar, true);
     d->build();
     d->connectAll();
@@ -411,14 +169,30 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), d(new Private(thi
 
 MainWindow::~MainWindow() = default;
 
-ActionSet& MainWindow::actionSet() { return *d->actions; }
-Sidebar& MainWindow::sidebar() { return *d->sidebar; }
-TranscriptView& MainWindow::transcript() { return *d->transcript; }
-Composer& MainWindow::composer() { return *d->composer; }
-PerformancePanel& MainWindow::panel() { return *d->panel; }
-ModelSetup& MainWindow::setup() { return *d->setup; }
-LoadingPage& MainWindow::loading() { return *d->loading; }
-StatusLine& MainWindow::statusLine() { return *d->status; }
+ActionSet& MainWindow::actionSet() {
+    return *d->actions;
+}
+Sidebar& MainWindow::sidebar() {
+    return *d->sidebar;
+}
+TranscriptView& MainWindow::transcript() {
+    return *d->transcript;
+}
+Composer& MainWindow::composer() {
+    return *d->composer;
+}
+PerformancePanel& MainWindow::panel() {
+    return *d->panel;
+}
+ModelSetup& MainWindow::setup() {
+    return *d->setup;
+}
+LoadingPage& MainWindow::loading() {
+    return *d->loading;
+}
+StatusLine& MainWindow::statusLine() {
+    return *d->status;
+}
 
 void MainWindow::showPage(Page page) {
     QWidget* const widget = page == Page::Setup     ? static_cast<QWidget*>(d->setup)
@@ -447,17 +221,27 @@ void MainWindow::setStrength(engine::ThinkingStrength strength) {
     d->composer->setStrength(strength);
     switch (strength) {
     case engine::ThinkingStrength::Low: d->actions->setChecked(ActionId::ThinkingLow, true); break;
-    case engine::ThinkingStrength::Medium: d->actions->setChecked(ActionId::ThinkingMedium, true); break;
-    case engine::ThinkingStrength::High: d->actions->setChecked(ActionId::ThinkingHigh, true); break;
-    case engine::ThinkingStrength::ExtraHigh: d->actions->setChecked(ActionId::ThinkingExtraHigh, true); break;
+    case engine::ThinkingStrength::Medium:
+        d->actions->setChecked(ActionId::ThinkingMedium, true);
+        break;
+    case engine::ThinkingStrength::High:
+        d->actions->setChecked(ActionId::ThinkingHigh, true);
+        break;
+    case engine::ThinkingStrength::ExtraHigh:
+        d->actions->setChecked(ActionId::ThinkingExtraHigh, true);
+        break;
     }
 }
 
 void MainWindow::setDraftLength(engine::DraftLength length) {
     using enum ActionId;
-    static const std::pair<int, ActionId> rows[] = {{engine::DraftLength::kAutomatic, DraftAutomatic}, {0, DraftOff},
-                                                    {4, DraftShort}, {8, DraftMedium}, {12, DraftLong},
-                                                    {15, DraftLongest}};
+    static const std::pair<int, ActionId> rows[] = {
+        {engine::DraftLength::kAutomatic, DraftAutomatic},
+        {0, DraftOff},
+        {4, DraftShort},
+        {8, DraftMedium},
+        {12, DraftLong},
+        {15, DraftLongest}};
     for (const auto& [tokens, id] : rows) d->actions->setChecked(id, tokens == length.tokens);
 }
 
@@ -466,7 +250,8 @@ void MainWindow::setMemoryDot(const QString& text, NoticeKind kind, const QStrin
 }
 
 void MainWindow::showNotice(const Notice& notice) {
-    const auto cards = d->notices->parentWidget()->findChildren<NoticeCard*>(QString(), Qt::FindDirectChildrenOnly);
+    const auto cards = d->notices->parentWidget()->findChildren<NoticeCard*>(
+        QString(), Qt::FindDirectChildrenOnly);
     for (NoticeCard* card : cards)
         if (card->notice().id == notice.id && !card->isHidden()) {
             if (card->notice() != notice) card->setNotice(notice);
@@ -487,7 +272,8 @@ void MainWindow::showNotice(const Notice& notice) {
 
 void MainWindow::hideNotice(const QString& id) {
     int left = 0;
-    const auto cards = d->notices->parentWidget()->findChildren<NoticeCard*>(QString(), Qt::FindDirectChildrenOnly);
+    const auto cards = d->notices->parentWidget()->findChildren<NoticeCard*>(
+        QString(), Qt::FindDirectChildrenOnly);
     for (NoticeCard* card : cards) {
         if (card->notice().id == id) {
             d->notices->removeWidget(card);
@@ -500,7 +286,9 @@ void MainWindow::hideNotice(const QString& id) {
     if (left == 0) d->notices->setContentsMargins(0, 0, 0, 0);
 }
 
-void MainWindow::showPicture(const QImage& image, const QString& name) { d->viewer->open(image, name); }
+void MainWindow::showPicture(const QImage& image, const QString& name) {
+    d->viewer->open(image, name);
+}
 
 void MainWindow::editInstructions(const QString& text) {
     askInstructions(this, text, [this](const QString& chosen) { emit instructionsChosen(chosen); });
@@ -610,7 +398,9 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
     d->dropHint->raise();
 }
 
-void MainWindow::dragLeaveEvent(QDragLeaveEvent*) { d->dropHint->hide(); }
+void MainWindow::dragLeaveEvent(QDragLeaveEvent*) {
+    d->dropHint->hide();
+}
 
 void MainWindow::dropEvent(QDropEvent* event) {
     d->dropHint->hide();

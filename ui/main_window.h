@@ -1,7 +1,7 @@
 #pragma once
-// The window: menu bar, sidebar, title bar, the middle (set-up, loading or chat), performance panel, status
-// line. It arranges, carries out the Handler::Window rows of the action table, and passes everything else on
-// as the signals of its parts. Owns all its parts.
+// The window: menu bar, sidebar, title bar, the middle (set-up, loading or chat), performance
+// panel, status line. It arranges, carries out the Handler::Window rows of the action table, and
+// passes everything else on as the signals of its parts. Owns all its parts.
 
 #include "engine/chat/conversation.h"
 #include "ui/action_table.h"
@@ -60,7 +60,8 @@ public:
     // Which menu rows make sense now.
     void setModelLoaded(bool loaded);
 
-    // Geometry, splitters, what is shown: opaque, stored by app, checked against the screens present.
+    // Geometry, splitters, what is shown: opaque, stored by app, checked against the screens
+    // present.
     QByteArray saveLayout() const;
     void restoreLayout(const QByteArray& layout); // an empty or foreign value gives the default
 
@@ -91,7 +92,8 @@ protected:
     void dropEvent(QDropEvent* event) override;
 
 private:
-    bool closeTopmost(); // viewer, search, find bar, overlay: what Esc closes; false if there is none
+    bool
+    closeTopmost(); // viewer, search, find bar, overlay: what Esc closes; false if there is none
 
     class Private;
     Private* d = nullptr; // a child of this widget

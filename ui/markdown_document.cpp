@@ -11,15 +11,17 @@ namespace ui {
 
 namespace {
 
-// Formulas are taken out before parsing, since Markdown would read their backslashes and underscores, and
-// put back afterwards. A formula becomes: kOpen, its number in digits of kDigit .. kDigit + 15, kClose.
-// These code points are noncharacters: they never stand in text.
+// Formulas are taken out before parsing, since Markdown would read their backslashes and
+// underscores, and put back afterwards. A formula becomes: kOpen, its number in digits of kDigit ..
+// kDigit + 15, kClose. These code points are noncharacters: they never stand in text.
 constexpr char16_t kOpen = 0xFDD0;
 constexpr char16_t kClose = 0xFDD1;
 constexpr char16_t kDigit = 0xFDE0;
 constexpr qsizetype kLongestFormula = 4000;
 
-bool isPlaceholder(QChar c) { return c.unicode() >= 0xFDD0 && c.unicode() <= 0xFDEF; }
+bool isPlaceholder(QChar c) {
+    return c.unicode() >= 0xFDD0 && c.unicode() <= 0xFDEF;
+}
 
 struct Formulas {
     QString text; // with placeholders
@@ -122,9 +124,7 @@ public:
                 m_marker = QString(m_lists.size() % 2 ? u'•' : u'◦');
             break;
         }
-        case MD_BLOCK_HR:
-            open(MarkdownBlock::Kind::Rule);
-            break;
+        case MD_BLOCK_HR: open(MarkdownBlock::Kind::Rule); break;
         case MD_BLOCK_H:
             open(MarkdownBlock::Kind::Heading);
             m_block.level = int(static_cast<MD_BLOCK_H_DETAIL*>(detail)->level);
@@ -209,7 +209,8 @@ public:
 
     void leaveSpan() {
         const Style style = m_styles.last();
-        if (!style.imageSource.isEmpty() && target().size() == style.start) addText(style.imageSource);
+        if (!style.imageSource.isEmpty() && target().size() == style.start)
+            addText(style.imageSource);
         m_styles.removeLast();
     }
 
@@ -218,7 +219,9 @@ public:
         case MD_TEXT_NULLCHAR: addText(QString(QChar::ReplacementCharacter)); break;
         case MD_TEXT_BR:
         case MD_TEXT_SOFTBR: addText(QString(QChar::LineSeparator)); break;
-        case MD_TEXT_ENTITY: addText(decodedEntity(QString::fromUtf8(data, qsizetype(size)))); break;
+        case MD_TEXT_ENTITY:
+            addText(decodedEntity(QString::fromUtf8(data, qsizetype(size))));
+            break;
         default: addText(QString::fromUtf8(data, qsizetype(size))); break;
         }
     }
@@ -319,7 +322,8 @@ private:
 
     void flush() {
         if (!m_open) return;
-        if (m_block.kind == MarkdownBlock::Kind::Code && m_block.text.endsWith('\n')) m_block.text.chop(1);
+        if (m_block.kind == MarkdownBlock::Kind::Code && m_block.text.endsWith('\n'))
+            m_block.text.chop(1);
         blocks.append(std::move(m_block));
         m_block = {};
         m_open = false;
@@ -335,7 +339,9 @@ private:
     QList<Style> m_styles;
 };
 
-Builder& builder(void* user) { return *static_cast<Builder*>(user); }
+Builder& builder(void* user) {
+    return *static_cast<Builder*>(user);
+}
 
 bool isListMarker(QStringView line) {
     if (line.isEmpty()) return false;
@@ -350,8 +356,9 @@ bool isListMarker(QStringView line) {
     return i >= line.size() || line[i] == ' ' || line[i] == '\t';
 }
 
-// Where the last block begins that later text may still change: the beginning of the last unindented
-// line after a blank one, outside fences, that does not continue a list. 0: nothing is final.
+// Where the last block begins that later text may still change: the beginning of the last
+// unindented line after a blank one, outside fences, that does not continue a list. 0: nothing is
+// final.
 qsizetype lastBoundary(QStringView text) {
     qsizetype boundary = 0;
     bool blankBefore = false;
@@ -363,7 +370,8 @@ qsizetype lastBoundary(QStringView text) {
         const QStringView line = text.mid(start, end - start);
         const QStringView trimmed = line.trimmed();
         if (!fence.isEmpty()) {
-            if (trimmed.startsWith(fence) && trimmed.count(fence[0]) == trimmed.size()) fence.clear();
+            if (trimmed.startsWith(fence) && trimmed.count(fence[0]) == trimmed.size())
+                fence.clear();
         } else if (trimmed.isEmpty()) {
             blankBefore = true;
             start = end + 1;
@@ -455,7 +463,8 @@ void MarkdownDocument::parseTail() {
 
     qsizetype same = 0;
     const qsizetype old = m_blocks.size() - m_stableBlocks;
-    while (same < old && same < fresh.size() && m_blocks[m_stableBlocks + same] == fresh[same]) ++same;
+    while (same < old && same < fresh.size() && m_blocks[m_stableBlocks + same] == fresh[same])
+        ++same;
     m_firstChanged = int(m_stableBlocks + same);
     m_blocks.resize(m_firstChanged);
     m_blocks += fresh.mid(same);

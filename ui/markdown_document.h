@@ -1,6 +1,6 @@
 #pragma once
-// Markdown (CommonMark with tables and strike-through, through md4c) as a flat list of blocks. HTML stays
-// text, nothing is fetched. Appending parses only the tail that can still change.
+// Markdown (CommonMark with tables and strike-through, through md4c) as a flat list of blocks. HTML
+// stays text, nothing is fetched. Appending parses only the tail that can still change.
 
 #include <QList>
 #include <QString>
@@ -35,7 +35,7 @@ struct MarkdownBlock {
     QString marker;     // of the list item that begins here: "•", "3."; empty otherwise
     QString text;       // Code: without the last line break
     QList<MarkdownSpan> spans;
-    QString language; // Code
+    QString language;                // Code
     QList<QList<MarkdownCell>> rows; // Table: the first is the header
     QList<Qt::Alignment> columns;
     bool operator==(const MarkdownBlock&) const = default;

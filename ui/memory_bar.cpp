@@ -12,30 +12,40 @@
 
 namespace ui {
 
-std::vector<MemoryPart> memoryParts(const engine::MemoryByPart& parts, qint64 otherBytes, qint64 freeBytes) {
-    const auto say = [](const char* text) { return QCoreApplication::translate("ui::MemoryBar", text); };
+std::vector<MemoryPart> memoryParts(const engine::MemoryByPart& parts, qint64 otherBytes,
+                                    qint64 freeBytes) {
+    const auto say = [](const char* text) {
+        return QCoreApplication::translate("ui::MemoryBar", text);
+    };
     std::vector<MemoryPart> out = {
         {say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Model")),
-         say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Weights of the language model")), parts.model, &Colours::accent,
-         PartPattern::Solid},
+         say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Weights of the language model")), parts.model,
+         &Colours::accent, PartPattern::Solid},
         {say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Vision part")),
-         say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Projector: reads pictures")), parts.vision, &Colours::second,
-         PartPattern::Diagonal},
+         say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Projector: reads pictures")), parts.vision,
+         &Colours::second, PartPattern::Diagonal},
         {say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Draft help")),
-         say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Drafter for speculative decoding, with its cache")), parts.draft,
-         &Colours::third, PartPattern::Dots},
+         say(QT_TRANSLATE_NOOP("ui::MemoryBar",
+                               "Drafter for speculative decoding, with its cache")),
+         parts.draft, &Colours::third, PartPattern::Dots},
         {say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Conversation")),
-         say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Keys and values of the context")), parts.conversation,
-         &Colours::fourth, PartPattern::Horizontal},
+         say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Keys and values of the context")),
+         parts.conversation, &Colours::fourth, PartPattern::Horizontal},
         {say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Working memory")),
-         say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Intermediate results of a step")), parts.working, &Colours::good,
-         PartPattern::Solid},
-        {say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Other programs")), {}, otherBytes, &Colours::muted,
+         say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Intermediate results of a step")), parts.working,
+         &Colours::good, PartPattern::Solid},
+        {say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Other programs")),
+         {},
+         otherBytes,
+         &Colours::muted,
          PartPattern::Solid},
     };
     std::erase_if(out, [](const MemoryPart& part) { return part.bytes <= 0; });
-    out.push_back({say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Free")), {}, std::max<qint64>(0, freeBytes),
-                   &Colours::muted, PartPattern::Frame});
+    out.push_back({say(QT_TRANSLATE_NOOP("ui::MemoryBar", "Free")),
+                   {},
+                   std::max<qint64>(0, freeBytes),
+                   &Colours::muted,
+                   PartPattern::Frame});
     return out;
 }
 
@@ -46,7 +56,8 @@ QString gibibytes(qint64 bytes, bool unit) {
         return unit ? QCoreApplication::translate("ui::MemoryBar", "%1 GiB").arg(number) : number;
     }
     return QCoreApplication::translate("ui::MemoryBar", "%1 MiB")
-        .arg(QLocale().toString(double(bytes) / (1024.0 * 1024), 'f', bytes < 10 * 1024 * 1024 ? 1 : 0));
+        .arg(QLocale().toString(double(bytes) / (1024.0 * 1024), 'f',
+                                bytes < 10 * 1024 * 1024 ? 1 : 0));
 }
 
 void paintPart(QPainter& painter, const QRectF& rect, const MemoryPart& part) {
@@ -62,14 +73,16 @@ void paintPart(QPainter& painter, const QRectF& rect, const MemoryPart& part) {
         painter.fillRect(rect, c.raised);
         painter.setPen(QPen(colour, 3));
         for (double x = rect.left() - rect.height(); x < rect.right() + 6; x += 5.5)
-            painter.drawLine(QPointF(x, rect.top() - 1), QPointF(x + rect.height() + 2, rect.bottom() + 1));
+            painter.drawLine(QPointF(x, rect.top() - 1),
+                             QPointF(x + rect.height() + 2, rect.bottom() + 1));
         break;
     case PartPattern::Dots:
         painter.fillRect(rect, c.raised);
         painter.setPen(Qt::NoPen);
         painter.setBrush(colour);
         for (double y = rect.top() + 2.75; y < rect.bottom() + 2; y += 5.5)
-            for (double x = rect.left() + 2.75; x < rect.right() + 2; x += 5.5) painter.drawEllipse(QPointF(x, y), 1.8, 1.8);
+            for (double x = rect.left() + 2.75; x < rect.right() + 2; x += 5.5)
+                painter.drawEllipse(QPointF(x, y), 1.8, 1.8);
         break;
     case PartPattern::Horizontal:
         painter.fillRect(rect, c.raised);
@@ -86,14 +99,17 @@ MemoryBar::MemoryBar(QWidget* parent) : QWidget(parent) {
     setAccessibleName(tr("Memory"));
 }
 
-QSize MemoryBar::sizeHint() const { return QSize(200, 20); }
+QSize MemoryBar::sizeHint() const {
+    return QSize(200, 20);
+}
 
 void MemoryBar::setParts(std::vector<MemoryPart> parts, qint64 totalBytes, qint64 safeBytes) {
     m_parts = std::move(parts);
     m_total = totalBytes;
     m_safe = safeBytes;
     QStringList words;
-    for (const MemoryPart& part : m_parts) words += QString("%1 %2").arg(part.name, gibibytes(part.bytes));
+    for (const MemoryPart& part : m_parts)
+        words += QString("%1 %2").arg(part.name, gibibytes(part.bytes));
     setAccessibleDescription(words.join(", "));
     update();
 }
@@ -118,7 +134,8 @@ void MemoryBar::paintEvent(QPaintEvent*) {
         double width = double(part.bytes) / whole * this->width();
         if (part.pattern != PartPattern::Frame && part.bytes > 0) {
             width = std::max(width, 2.0); // what is there is seen
-            paintPart(painter, QRectF(mirrored ? this->width() - x - width : x, 0, width, height()), part);
+            paintPart(painter, QRectF(mirrored ? this->width() - x - width : x, 0, width, height()),
+                      part);
         }
         x += width;
     }
@@ -188,8 +205,8 @@ void LegendRow::setCompact(bool compact) {
 }
 
 bool LegendRow::oneLine(int width) const {
-    return QFontMetrics(font()).horizontalAdvance(m_part.name) + QFontMetrics(numberFont()).horizontalAdvance(m_value) +
-               inset() + 8 <=
+    return QFontMetrics(font()).horizontalAdvance(m_part.name) +
+               QFontMetrics(numberFont()).horizontalAdvance(m_value) + inset() + 8 <=
            width;
 }
 
@@ -201,7 +218,8 @@ QSize LegendRow::sizeHint() const {
 }
 
 int LegendRow::heightForWidth(int width) const {
-    return m_compact || oneLine(width) ? sizeHint().height() : 2 * QFontMetrics(font()).height() + 6;
+    return m_compact || oneLine(width) ? sizeHint().height()
+                                       : 2 * QFontMetrics(font()).height() + 6;
 }
 
 void LegendRow::paintEvent(QPaintEvent*) {
@@ -236,8 +254,8 @@ void LegendRow::paintEvent(QPaintEvent*) {
                      QFontMetrics(font()).elidedText(m_part.name, Qt::ElideRight, text.width()));
     painter.setFont(numberFont());
     painter.setPen(c.*m_tone);
-    painter.drawText(single ? rect() : rect().adjusted(0, nameHeight, 0, 0), Qt::AlignVCenter | Qt::AlignTrailing,
-                     m_value);
+    painter.drawText(single ? rect() : rect().adjusted(0, nameHeight, 0, 0),
+                     Qt::AlignVCenter | Qt::AlignTrailing, m_value);
 }
 
 } // namespace ui

@@ -23,7 +23,8 @@ struct MemoryPart {
 };
 
 // In the order of the bar; parts of no bytes are left out, free memory is last.
-std::vector<MemoryPart> memoryParts(const engine::MemoryByPart& parts, qint64 otherBytes, qint64 freeBytes);
+std::vector<MemoryPart> memoryParts(const engine::MemoryByPart& parts, qint64 otherBytes,
+                                    qint64 freeBytes);
 void paintPart(QPainter& painter, const QRectF& rect, const MemoryPart& part);
 // "15.6 GiB"; without the unit where another number with it follows.
 QString gibibytes(qint64 bytes, bool unit = true);

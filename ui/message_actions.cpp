@@ -29,8 +29,10 @@ MessageActions::MessageActions(QWidget* parent) : QWidget(parent) {
     row->addWidget(m_version);
     row->addWidget(m_next);
     for (QToolButton* button : {m_copy, m_edit, m_tryAgain, m_continue}) row->addWidget(button);
-    connect(m_previous, &QToolButton::clicked, this, [this] { emit versionWished(m_abilities.version - 1); });
-    connect(m_next, &QToolButton::clicked, this, [this] { emit versionWished(m_abilities.version + 1); });
+    connect(m_previous, &QToolButton::clicked, this,
+            [this] { emit versionWished(m_abilities.version - 1); });
+    connect(m_next, &QToolButton::clicked, this,
+            [this] { emit versionWished(m_abilities.version + 1); });
     connect(m_copy, &QToolButton::clicked, this, &MessageActions::copyWished);
     connect(m_edit, &QToolButton::clicked, this, &MessageActions::editWished);
     connect(m_tryAgain, &QToolButton::clicked, this, &MessageActions::tryAgainWished);

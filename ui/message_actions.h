@@ -1,6 +1,6 @@
 #pragma once
-// What can be done with one message: real buttons that stand in the message's footer while it is hovered or
-// focused. One such row serves the whole transcript.
+// What can be done with one message: real buttons that stand in the message's footer while it is
+// hovered or focused. One such row serves the whole transcript.
 
 #include <QWidget>
 

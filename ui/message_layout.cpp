@@ -3,10 +3,9 @@
 #include "ui/theme.h"
 
 #include <QCoreApplication>
+#include <QFontInfo>
 #include <QFontMetricsF>
 #include <QLocale>
-#include <QPainter>
-#include <QPainterPath>
 
 #include <algorithm>
 #include <cmath>
@@ -19,11 +18,17 @@ constexpr double kBoxPadX = 14;
 constexpr double kBoxPadY = 10;
 constexpr int kDeepest = 6; // levels of lists and quotes that are still indented
 
-QString say(const char* text) { return QCoreApplication::translate("ui::TranscriptView", text); }
+QString say(const char* text) {
+    return QCoreApplication::translate("ui::TranscriptView", text);
+}
 #define SAY(text) say(QT_TRANSLATE_NOOP("ui::TranscriptView", text))
 
-ParagraphStyle bodyStyle() { return {bodyFont(), colours().text, 1.5, {}}; }
-ParagraphStyle mutedStyle() { return {bodyFont(), colours().muted, 1.5, {}}; }
+ParagraphStyle bodyStyle() {
+    return {bodyFont(), colours().text, 1.5, {}};
+}
+ParagraphStyle mutedStyle() {
+    return {bodyFont(), colours().muted, 1.5, {}};
+}
 
 ParagraphStyle headingStyle(int level) {
     static const double sizes[] = {1.4, 1.22, 1.1, 1.0, 1.0, 1.0};
@@ -36,9 +41,12 @@ ParagraphStyle headingStyle(int level) {
 }
 
 QString duration(double seconds) {
-    if (seconds < 60) return SAY("%1 s").arg(QLocale().toString(int(std::lround(std::max(1.0, seconds)))));
+    if (seconds < 60)
+        return SAY("%1 s").arg(QLocale().toString(int(std::lround(std::max(1.0, seconds)))));
     const int whole = int(std::lround(seconds));
-    return SAY("%1 min %2 s").arg(QLocale().toString(whole / 60)).arg(QLocale().toString(whole % 60));
+    return SAY("%1 min %2 s")
+        .arg(QLocale().toString(whole / 60))
+        .arg(QLocale().toString(whole % 60));
 }
 
 QString clock(double seconds) {
@@ -57,7 +65,9 @@ MarkdownSpan linkOver(const QString& text, const QString& link, const QString& t
 
 } // namespace
 
-double MessageLayout::footerHeight() { return std::max(30.0, QFontMetricsF(captionFont()).height() + 12); }
+double MessageLayout::footerHeight() {
+    return std::max(30.0, QFontMetricsF(captionFont()).height() + 12);
+}
 
 double MessageLayout::estimate(const MessageContent& content, double columnWidth) {
     const engine::Message& message = content.model.at(content.row).message;
@@ -70,7 +80,8 @@ double MessageLayout::estimate(const MessageContent& content, double columnWidth
     double height = (std::floor(characters / perLine) + 1) * em * 1.5 + footerHeight();
     if (user) height += 2 * kBoxPadY;
     if (user)
-        for (const engine::Attachment& file : message.attachments) height += file.width > 0 ? 200 : 40;
+        for (const engine::Attachment& file : message.attachments)
+            height += file.width > 0 ? 200 : 40;
     if (!message.thinking.empty()) height += em * 1.5 + 8;
     return std::ceil(height); // whole pixels, so that text is drawn alike wherever it stands
 }
@@ -90,8 +101,8 @@ void MessageLayout::update(const MessageContent& content, double columnWidth) {
     m_height = std::ceil(m_y) + footerHeight();
 }
 
-void MessageLayout::place(std::unique_ptr<TextBlock> block, double x, double width, double gapBefore,
-                          bool selectable) {
+void MessageLayout::place(std::unique_ptr<TextBlock> block, double x, double width,
+                          double gapBefore, bool selectable) {
     if (!m_blocks.empty()) m_y += gapBefore;
     block->layOut(width);
     Placed placed;
@@ -109,7 +120,8 @@ void MessageLayout::place(std::unique_ptr<TextBlock> block, double x, double wid
 }
 
 void MessageLayout::placeLine(const QString& text, QList<MarkdownSpan> spans, double gapBefore) {
-    place(std::make_unique<ParagraphBlock>(text, std::move(spans), mutedStyle()), 0, m_width, gapBefore, false);
+    place(std::make_unique<ParagraphBlock>(text, std::move(spans), mutedStyle()), 0, m_width,
+          gapBefore, false);
 }
 
 void MessageLayout::layOutUser(const MessageContent& content, double width) {
@@ -121,7 +133,8 @@ void MessageLayout::layOutUser(const MessageContent& content, double width) {
     for (const engine::Attachment& file : message.attachments) {
         const QString hash = QString::fromStdString(file.sha256);
         place(std::make_unique<PictureBlock>(hash, QString::fromStdString(file.fileName),
-                                             QSize(file.width, file.height), content.model.picture(hash)),
+                                             QSize(file.width, file.height),
+                                             content.model.picture(hash)),
               0, limit, 8, false);
     }
     // The text is shown exactly as typed, a paragraph a line so that each has its own direction.
@@ -133,8 +146,8 @@ void MessageLayout::layOutUser(const MessageContent& content, double width) {
         if (text.isEmpty()) break;
         // Very long lines are laid out in pieces.
         for (qsizetype from = 0; from == 0 || from < line.size(); from += 8000) {
-            place(std::make_unique<ParagraphBlock>(line.mid(from, 8000).toString(), QList<MarkdownSpan>(),
-                                                   bodyStyle()),
+            place(std::make_unique<ParagraphBlock>(line.mid(from, 8000).toString(),
+                                                   QList<MarkdownSpan>(), bodyStyle()),
                   0, limit, first ? 8 : 0, true);
             first = false;
         }
@@ -157,7 +170,8 @@ void MessageLayout::layOutUser(const MessageContent& content, double width) {
     for (Placed& placed : m_blocks) {
         placed.at.rx() = m_body.left() + kBoxPadX;
         // Now that the box's width is known, lines written from the right begin at its right edge.
-        if (dynamic_cast<ParagraphBlock*>(placed.block.get())) placed.block->layOut(boxWidth - 2 * kBoxPadX);
+        if (dynamic_cast<ParagraphBlock*>(placed.block.get()))
+            placed.block->layOut(boxWidth - 2 * kBoxPadX);
     }
     if (content.last) placeEnding(content);
 }
@@ -174,9 +188,10 @@ void MessageLayout::placeThinking(const MessageContent& content, double width) {
     QString line;
     if (thinkingNow) {
         line = SAY("Thinking… %1").arg(clock(activity.thinkingSeconds));
-    } else if (message.figures.thinkingSeconds > 0 || (content.last && activity.thinkingSeconds > 0)) {
+    } else if (message.figures.thinkingSeconds > 0 ||
+               (content.last && activity.thinkingSeconds > 0)) {
         const double seconds = message.figures.thinkingSeconds > 0 ? message.figures.thinkingSeconds
-                                                                    : activity.thinkingSeconds;
+                                                                   : activity.thinkingSeconds;
         line = SAY("Thought for %1").arg(duration(seconds));
     } else {
         line = SAY("Thought first");
@@ -207,9 +222,10 @@ void MessageLayout::placeThinking(const MessageContent& content, double width) {
     }
     m_thinkingBar = QRectF(ems(0.45), top, 2, m_y - top);
     const QString copy = SAY("Copy thinking");
-    place(std::make_unique<ParagraphBlock>(
-              copy, QList<MarkdownSpan>{linkOver(copy, copy, "action:thinking-copy")}, mutedStyle()),
-          inset, width - inset, 4, false);
+    place(
+        std::make_unique<ParagraphBlock>(
+            copy, QList<MarkdownSpan>{linkOver(copy, copy, "action:thinking-copy")}, mutedStyle()),
+        inset, width - inset, 4, false);
 }
 
 void MessageLayout::placeDocument(double width, int firstChanged) {
@@ -222,10 +238,12 @@ void MessageLayout::placeDocument(double width, int firstChanged) {
         const int indent = std::min(from.indent, kDeepest);
         const int quotes = std::min(from.quoteDepth, kDeepest);
         const double gutter = ems(1.6);
-        // A block of an item stands where the item's text stands; its marker hangs in the gutter before.
+        // A block of an item stands where the item's text stands; its marker hangs in the gutter
+        // before.
         double x = quotes * ems(1.1) + indent * gutter;
         double gap = 10;
-        if (from.indent > 0 && (!from.marker.isEmpty() || (i > 0 && source[i - 1].indent != from.indent)))
+        if (from.indent > 0 &&
+            (!from.marker.isEmpty() || (i > 0 && source[i - 1].indent != from.indent)))
             gap = i > 0 && source[i - 1].indent > 0 ? 4 : 8;
         bool rightToLeft = false;
         switch (from.kind) {
@@ -235,9 +253,10 @@ void MessageLayout::placeDocument(double width, int firstChanged) {
             auto* text = dynamic_cast<ParagraphBlock*>(block.get());
             std::unique_ptr<ParagraphBlock> fresh;
             if (!text || changed) {
-                ParagraphStyle style = from.kind == MarkdownBlock::Kind::Heading ? headingStyle(from.level)
-                                       : from.quoteDepth                        ? mutedStyle()
-                                                                                : bodyStyle();
+                ParagraphStyle style = from.kind == MarkdownBlock::Kind::Heading
+                                           ? headingStyle(from.level)
+                                       : from.quoteDepth ? mutedStyle()
+                                                         : bodyStyle();
                 fresh = std::make_unique<ParagraphBlock>(from.text, from.spans, style);
                 text = fresh.get();
                 if (!from.marker.isEmpty()) text->setMarker(from.marker, gutter);
@@ -287,7 +306,9 @@ void MessageLayout::placeEnding(const MessageContent& content) {
             placeLine(activity.why.isEmpty() ? SAY("Getting ready…") : activity.why, {}, gap);
             break;
         case Activity::Kind::Looking:
-            placeLine(SAY("Looking at picture %1 of %2").arg(activity.pictureIndex).arg(activity.pictureCount),
+            placeLine(SAY("Looking at picture %1 of %2")
+                          .arg(activity.pictureIndex)
+                          .arg(activity.pictureCount),
                       {}, gap);
             break;
         case Activity::Kind::Reading: {
@@ -320,11 +341,15 @@ void MessageLayout::placeEnding(const MessageContent& content) {
     case engine::MessageState::Growing:
     case engine::MessageState::Interrupted: line(SAY("Interrupted. %1 · %2")); break;
     case engine::MessageState::Stopped: line(SAY("Stopped. %1 · %2")); break;
-    case engine::MessageState::LengthReached: line(SAY("The answer reached its limit. %1 · %2")); break;
+    case engine::MessageState::LengthReached:
+        line(SAY("The answer reached its limit. %1 · %2"));
+        break;
     case engine::MessageState::EndedWhileThinking:
         line(SAY("The room for this answer was used up while thinking. %1 · %2"));
         break;
-    case engine::MessageState::Failed: line(SAY("The answer could not be finished. %1 · %2")); break;
+    case engine::MessageState::Failed:
+        line(SAY("The answer could not be finished. %1 · %2"));
+        break;
     }
 }
 
@@ -353,163 +378,6 @@ void MessageLayout::layOutAnswer(const MessageContent& content, double width) {
                content.model.activity().kind == Activity::Kind::Answering;
     placeEnding(content);
     m_body.setHeight(m_y);
-}
-
-void MessageLayout::paint(QPainter& painter, const Paint& paint) const {
-    const Colours& c = colours();
-    painter.setRenderHint(QPainter::Antialiasing);
-    if (m_user) {
-        painter.setPen(Qt::NoPen);
-        painter.setBrush(c.surface);
-        painter.drawRoundedRect(m_body, 10, 10);
-        painter.setBrush(Qt::NoBrush);
-    }
-    if (paint.focused) {
-        painter.setPen(QPen(c.accent, 1.5));
-        painter.setBrush(Qt::NoBrush);
-        const QRectF ring = m_user ? m_body : m_body.adjusted(-8, -4, 8, 4);
-        painter.drawRoundedRect(ring.adjusted(0.5, 0.5, -0.5, -0.5), 10, 10);
-    }
-    if (!m_thinkingBar.isNull()) painter.fillRect(m_thinkingBar, c.line);
-    for (size_t i = 0; i < m_blocks.size(); ++i) {
-        const Placed& placed = m_blocks[i];
-        const QRectF area(placed.at, QSizeF(m_width, placed.block->height()));
-        if (area.bottom() < paint.clip.top()) continue;
-        if (area.top() > paint.clip.bottom()) break;
-        for (int depth = 0; depth < placed.quoteDepth; ++depth) {
-            const bool joins = i + 1 < m_blocks.size() && m_blocks[i + 1].quoteDepth > depth;
-            const double bottom = joins ? m_blocks[i + 1].at.y() : area.bottom();
-            const double x = depth * ems(1.1) + 1;
-            painter.fillRect(QRectF(placed.rightToLeft ? m_width - x - 2 : x, area.top(), 2, bottom - area.top()),
-                             c.line);
-        }
-        BlockPaint inner;
-        inner.clip = paint.clip.translated(-placed.at);
-        if (paint.hoveredBlock == int(i)) inner.hovered = paint.hovered;
-        if (placed.start >= 0) {
-            const auto local = [&](TextRange range) {
-                return TextRange{std::max(0, range.from - placed.start),
-                                 std::min(placed.length, range.to - placed.start)};
-            };
-            inner.selection = local(paint.selection);
-            for (size_t mark = 0; mark < paint.marks.size(); ++mark) {
-                const TextRange range = local(paint.marks[mark]);
-                if (range.empty()) continue;
-                if (int(mark) == paint.currentMark) inner.currentMark = int(inner.marks.size());
-                inner.marks.push_back(range);
-            }
-        }
-        painter.save();
-        painter.translate(placed.at);
-        placed.block->paint(painter, inner);
-        painter.restore();
-    }
-    if (m_cursor && !m_blocks.empty()) {
-        QRectF at(0, m_blocks.back().at.y() + 4, 0, ems(1.1));
-        if (auto* last = dynamic_cast<ParagraphBlock*>(m_blocks.back().block.get()); last && m_blocks.back().source >= 0)
-            at = last->endRect().translated(m_blocks.back().at);
-        else
-            at.moveTop(m_y + 4);
-        painter.fillRect(QRectF(at.left() + 2, at.center().y() - ems(0.55), ems(0.45), ems(1.1)), c.accent);
-    }
-}
-
-int MessageLayout::positionAt(const QPointF& point) const {
-    int best = 0;
-    for (const Placed& placed : m_blocks) {
-        if (placed.start < 0) continue;
-        if (point.y() < placed.at.y()) return best;
-        best = placed.start + std::clamp(placed.block->positionAt(point - placed.at), 0, placed.length);
-        if (point.y() < placed.at.y() + placed.block->height()) return best;
-        best = placed.start + placed.length;
-    }
-    return best;
-}
-
-QRectF MessageLayout::rectOf(int position) const {
-    for (auto it = m_blocks.rbegin(); it != m_blocks.rend(); ++it)
-        if (it->start >= 0 && it->start <= position)
-            return it->block->rectOf(position - it->start).translated(it->at);
-    return QRectF(0, 0, 1, ems(1.5));
-}
-
-TextRange MessageLayout::wordAt(int position) const {
-    for (auto it = m_blocks.rbegin(); it != m_blocks.rend(); ++it)
-        if (it->start >= 0 && it->start <= position) {
-            const TextRange range = it->block->wordAt(position - it->start);
-            return {it->start + range.from, it->start + range.to};
-        }
-    return {position, position};
-}
-
-TextRange MessageLayout::blockAt(int position) const {
-    for (auto it = m_blocks.rbegin(); it != m_blocks.rend(); ++it)
-        if (it->start >= 0 && it->start <= position)
-            return {it->start, it->start + it->length};
-    return {position, position};
-}
-
-int MessageLayout::blockIndexAt(const QPointF& point) const {
-    for (size_t i = 0; i < m_blocks.size(); ++i) {
-        const Placed& placed = m_blocks[i];
-        if (point.y() >= placed.at.y() && point.y() < placed.at.y() + placed.block->height()) return int(i);
-    }
-    return -1;
-}
-
-std::optional<MessageLayout::Hit> MessageLayout::hit(const QPointF& point) const {
-    const int index = blockIndexAt(point);
-    if (index < 0) return {};
-    const Placed& placed = m_blocks[size_t(index)];
-    if (auto what = placed.block->hit(point - placed.at)) return Hit{*what, index};
-    // The whole line opens what was thought.
-    if (index == 0 && m_thinkingOpens && point.x() >= 0 && point.x() < placed.block->usedWidth() + 8)
-        return Hit{{"action:thinking", {}}, index};
-    return {};
-}
-
-bool MessageLayout::overText(const QPointF& point) const {
-    const int index = blockIndexAt(point);
-    return index >= 0 && m_blocks[size_t(index)].start >= 0;
-}
-
-bool MessageLayout::scrollBlock(int block, double dx) {
-    return block >= 0 && size_t(block) < m_blocks.size() && m_blocks[size_t(block)].block->scrollBy(dx);
-}
-
-double MessageLayout::barFactor(const QPointF& point) const {
-    const int index = blockIndexAt(point);
-    if (index < 0) return 0;
-    const Placed& placed = m_blocks[size_t(index)];
-    const double fromBottom = placed.block->height() - (point.y() - placed.at.y());
-    return fromBottom <= 12 ? placed.block->barFactor() : 0;
-}
-
-void MessageLayout::toggleWrap(int block) {
-    if (auto* code = dynamic_cast<CodeBlock*>(m_blocks[size_t(block)].block.get())) code->toggleWrap();
-}
-
-QString MessageLayout::blockText(int block) const { return m_blocks[size_t(block)].block->text(); }
-
-QString MessageLayout::codeLanguage(int block) const {
-    const auto* code = dynamic_cast<const CodeBlock*>(m_blocks[size_t(block)].block.get());
-    return code ? code->language() : QString();
-}
-
-QRectF MessageLayout::footerRect() const { return QRectF(0, m_height - footerHeight(), m_width, footerHeight()); }
-
-QStringList MessageLayout::missingPictures() const {
-    QStringList out;
-    for (const Placed& placed : m_blocks)
-        if (const auto* picture = dynamic_cast<const PictureBlock*>(placed.block.get()))
-            if (picture->isPicture() && !picture->hasImage()) out += picture->sha256();
-    return out;
-}
-
-void MessageLayout::pictureArrived(const QString& sha256, const QImage& image) {
-    for (Placed& placed : m_blocks)
-        if (auto* picture = dynamic_cast<PictureBlock*>(placed.block.get()))
-            if (picture->sha256() == sha256) picture->setImage(image);
 }
 
 } // namespace ui

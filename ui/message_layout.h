@@ -1,7 +1,7 @@
 #pragma once
-// One message laid out for a column width: its blocks one below the other, with the lines around them
-// (thinking, activity, "Stopped. Continue"). Kept by TranscriptView for visible messages only. While an
-// answer grows, blocks that did not change are kept. GUI thread.
+// One message laid out for a column width: its blocks one below the other, with the lines around
+// them (thinking, activity, "Stopped. Continue"). Kept by TranscriptView for visible messages only.
+// While an answer grows, blocks that did not change are kept. GUI thread.
 
 #include "ui/conversation_model.h"
 #include "ui/markdown_document.h"
@@ -16,10 +16,10 @@ struct MessageContent {
     const ConversationModel& model;
     int row = 0;
     bool last = false;
-    bool answering = false;    // an answer is being made in this chat
+    bool answering = false; // an answer is being made in this chat
     bool thinkingOpen = false;
-    int shownCharacters = 0;   // of a long message of the person
-    bool mirrored = false;     // right-to-left window
+    int shownCharacters = 0; // of a long message of the person
+    bool mirrored = false;   // right-to-left window
 };
 
 // Where a message begins to be cut, and how much more each click shows.
@@ -40,10 +40,10 @@ public:
         TextRange selection; // of text()
         std::vector<TextRange> marks;
         int currentMark = -1;
-        QString hovered;         // target under the mouse,
-        int hoveredBlock = -1;   // in this block
-        QRectF clip;             // in message coordinates
-        bool focused = false;    // a ring around the message
+        QString hovered;       // target under the mouse,
+        int hoveredBlock = -1; // in this block
+        QRectF clip;           // in message coordinates
+        bool focused = false;  // a ring around the message
     };
     void paint(QPainter& painter, const Paint& paint) const;
 
@@ -62,15 +62,16 @@ public:
     // The block at the point, or -1; for sideways scrolling.
     int blockIndexAt(const QPointF& point) const;
     bool scrollBlock(int block, double dx);
-    // Pixels of content for each pixel that the sideways bar at the point is dragged; 0: no bar there.
+    // Pixels of content for each pixel that the sideways bar at the point is dragged; 0: no bar
+    // there.
     double barFactor(const QPointF& point) const;
     void toggleWrap(int block);
     QString blockText(int block) const;
     QString codeLanguage(int block) const;
 
-    QRectF bodyRect() const { return m_body; }       // the box, or the column
-    QRectF footerRect() const;                       // where actions stand
-    QStringList missingPictures() const;             // not in the model when last laid out
+    QRectF bodyRect() const { return m_body; } // the box, or the column
+    QRectF footerRect() const;                 // where actions stand
+    QStringList missingPictures() const;       // not in the model when last laid out
     void pictureArrived(const QString& sha256, const QImage& image);
 
 private:
@@ -85,7 +86,8 @@ private:
     };
     void layOutUser(const MessageContent& content, double width);
     void layOutAnswer(const MessageContent& content, double width);
-    void place(std::unique_ptr<TextBlock> block, double x, double width, double gapBefore, bool selectable);
+    void place(std::unique_ptr<TextBlock> block, double x, double width, double gapBefore,
+               bool selectable);
     void placeLine(const QString& text, QList<MarkdownSpan> spans, double gapBefore);
     void placeThinking(const MessageContent& content, double width);
     void placeDocument(double width, int firstChanged);
@@ -100,8 +102,8 @@ private:
     double m_height = 0;
     QRectF m_body;
     bool m_user = false;
-    bool m_cursor = false; // a text cursor after the last word
-    QRectF m_thinkingBar;  // beside opened thinking
+    bool m_cursor = false;        // a text cursor after the last word
+    QRectF m_thinkingBar;         // beside opened thinking
     bool m_thinkingOpens = false; // the first block is a line that opens what was thought
 };
 

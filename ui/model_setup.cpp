@@ -100,16 +100,18 @@ ModelSetup::ModelSetup(QWidget* parent) : QWidget(parent), d(new Private(this)) 
     setFontRole(title, FontRole::Large);
     title->setWordWrap(true);
     column->addWidget(title);
-    auto* text = label(tr("They stay where they are; nothing is copied and nothing is sent anywhere. "
-                          "Drop them here in any order, or let Glint look."),
-                       middle, "muted");
+    auto* text =
+        label(tr("They stay where they are; nothing is copied and nothing is sent anywhere. "
+                 "Drop them here in any order, or let Glint look."),
+              middle, "muted");
     text->setWordWrap(true);
     column->addWidget(text);
     auto* buttons = new FlowLayout(8);
     buttons->setContentsMargins(0, 8, 0, 8);
     d->look = new QPushButton(tr("Look on This Computer"), middle);
     d->look->setProperty("kind", "primary");
-    d->look->setToolTip(tr("Look in the folders of LM Studio, Hugging Face and Ollama, and in Downloads"));
+    d->look->setToolTip(
+        tr("Look in the folders of LM Studio, Hugging Face and Ollama, and in Downloads"));
     buttons->addWidget(d->look);
     auto* choose = new QPushButton(tr("Choose Files…"), middle);
     buttons->addWidget(choose);
@@ -143,7 +145,8 @@ ModelSetup::ModelSetup(QWidget* parent) : QWidget(parent), d(new Private(this)) 
         d->cards[size_t(slot)] = card;
         column->addWidget(card);
         column->addSpacing(4);
-        connect(card, &ModelSlotCard::chooseWished, this, [this, slot] { emit chooseWished(slot); });
+        connect(card, &ModelSlotCard::chooseWished, this,
+                [this, slot] { emit chooseWished(slot); });
         connect(card, &ModelSlotCard::clearWished, this, [this, slot] { emit clearWished(slot); });
         connect(card, &ModelSlotCard::remedyWished, this, &ModelSetup::remedyWished);
     }
@@ -175,7 +178,9 @@ ModelSetup::ModelSetup(QWidget* parent) : QWidget(parent), d(new Private(this)) 
     connect(d->plan, &PlanCard::loadWished, this, &ModelSetup::loadWished);
 }
 
-void ModelSetup::setSlot(ModelSlot slot, const SlotState& state) { d->cards[size_t(slot)]->setState(state); }
+void ModelSetup::setSlot(ModelSlot slot, const SlotState& state) {
+    d->cards[size_t(slot)]->setState(state);
+}
 
 void ModelSetup::setPlan(const std::optional<PlanState>& plan) {
     if (plan) d->plan->setPlan(*plan);
@@ -205,12 +210,14 @@ void ModelSetup::setFound(const QList<FoundFile>& files) {
         if (!file.slot) item->setFlags(Qt::NoItemFlags);
     }
     d->foundTitle->setText(files.isEmpty() ? tr("No model files were found. Choose them yourself.")
-                                           : files.size() == 1 ? tr("One file was found")
-                                              : tr("%n files were found", nullptr, int(files.size())));
+                           : files.size() == 1
+                               ? tr("One file was found")
+                               : tr("%n files were found", nullptr, int(files.size())));
     const int rowHeight = d->found->sizeHintForRow(0) > 0 ? d->found->sizeHintForRow(0) : ems(1.6);
     d->found->setFixedHeight(std::min(rowHeight * int(files.size()) + 6, ems(14)));
     d->found->setVisible(!files.isEmpty());
-    for (QPushButton* use : d->foundBox->findChildren<QPushButton*>()) use->setVisible(!files.isEmpty());
+    for (QPushButton* use : d->foundBox->findChildren<QPushButton*>())
+        use->setVisible(!files.isEmpty());
     d->foundBox->show();
 }
 
@@ -219,7 +226,9 @@ void ModelSetup::setNotice(const std::optional<Notice>& notice) {
     d->notice->setVisible(notice.has_value());
 }
 
-void ModelSetup::setCanGoBack(bool can) { d->back->setVisible(can); }
+void ModelSetup::setCanGoBack(bool can) {
+    d->back->setVisible(can);
+}
 
 void ModelSetup::dragEnterEvent(QDragEnterEvent* event) {
     const QList<QUrl> urls = event->mimeData()->urls();
@@ -287,13 +296,17 @@ void LoadingPage::setModelName(const QString& name) {
     m_title->setText(name.isEmpty() ? tr("Loading") : tr("Loading %1").arg(name));
 }
 
-void LoadingPage::setProgress(const QString& phase, qint64 bytesDone, qint64 bytesTotal, double secondsLeft) {
+void LoadingPage::setProgress(const QString& phase, qint64 bytesDone, qint64 bytesTotal,
+                              double secondsLeft) {
     m_phase->setText(phase);
     m_bar->setRange(0, bytesTotal > 0 ? 1000 : 0);
     if (bytesTotal > 0) m_bar->setValue(int(bytesDone * 1000 / bytesTotal));
-    QString figures = bytesTotal > 0 ? tr("%1 of %2").arg(gigabytes(bytesDone), gigabytes(bytesTotal)) : QString();
+    QString figures = bytesTotal > 0
+                          ? tr("%1 of %2").arg(gigabytes(bytesDone), gigabytes(bytesTotal))
+                          : QString();
     if (bytesTotal > 0 && secondsLeft >= 1)
-        figures = tr("%1, about %2 s left").arg(figures, QLocale().toString(int(std::ceil(secondsLeft))));
+        figures =
+            tr("%1, about %2 s left").arg(figures, QLocale().toString(int(std::ceil(secondsLeft))));
     m_figures->setText(figures);
     m_bar->setAccessibleDescription(figures);
 }

@@ -21,8 +21,9 @@ enum class ModelSlot { Target, Projector, Drafter };
 struct SlotState {
     enum class Mark { Empty, Checking, Good, Warning, Bad };
     Mark mark = Mark::Empty;
-    QString sentence; // "Muse Glimmer 30B"; empty with Mark::Empty: the slot says what the part adds
-    QString detail;   // file name, size, folder
+    QString
+        sentence;   // "Muse Glimmer 30B"; empty with Mark::Empty: the slot says what the part adds
+    QString detail; // file name, size, folder
     QList<Remedy> remedies;
     bool operator==(const SlotState&) const = default;
 };
@@ -46,7 +47,7 @@ public:
     void setSearching(bool searching, const QString& where = {});
     void setFound(const QList<FoundFile>& files);
     void setNotice(const std::optional<Notice>& notice); // e.g. why loading failed
-    void setCanGoBack(bool can); // a model is loaded: the page may be left
+    void setCanGoBack(bool can);                         // a model is loaded: the page may be left
 
 signals:
     void chooseWished(ui::ModelSlot slot); // opens the file dialog in app
@@ -54,7 +55,8 @@ signals:
     void clearWished(ui::ModelSlot slot);
     void lookWished();
     void stopLookingWished();
-    void filesChosen(const QStringList& paths); // dropped or picked from the found ones, in any order
+    void
+    filesChosen(const QStringList& paths); // dropped or picked from the found ones, in any order
     void remedyWished(const QString& remedyId);
     void choiceChanged(const ui::PlanChoice& choice);
     void loadWished(const ui::PlanChoice& choice);

@@ -30,7 +30,8 @@ QString whatItAdds(ModelSlot slot) {
     case ModelSlot::Projector:
         return ModelSlotCard::tr("Optional. Lets the model see the pictures that you attach.");
     case ModelSlot::Drafter:
-        return ModelSlotCard::tr("Optional. Guesses the next words, so that answers come faster. The text stays the same.");
+        return ModelSlotCard::tr("Optional. Guesses the next words, so that answers come faster. "
+                                 "The text stays the same.");
     }
     return ModelSlotCard::tr("Needed. The language model itself, a file that ends in .gguf.");
 }
@@ -85,16 +86,18 @@ void ModelSlotCard::setState(const SlotState& state) {
 void ModelSlotCard::showState() {
     using Mark = SlotState::Mark;
     const bool empty = m_state.mark == Mark::Empty;
-    m_sentence->setText(empty && m_state.sentence.isEmpty() ? whatItAdds(m_slot) : m_state.sentence);
+    m_sentence->setText(empty && m_state.sentence.isEmpty() ? whatItAdds(m_slot)
+                                                            : m_state.sentence);
     const char* tone = m_state.mark == Mark::Good      ? "good"
                        : m_state.mark == Mark::Warning ? "warning"
                        : m_state.mark == Mark::Bad     ? "bad"
                                                        : "muted";
     setTone(m_sentence, tone);
-    const QPixmap mark = m_state.mark == Mark::Good      ? icon("check", &Colours::good).pixmap(18, 18)
-                         : m_state.mark == Mark::Warning ? icon("warning", &Colours::fourth).pixmap(18, 18)
-                         : m_state.mark == Mark::Bad     ? icon("error", &Colours::bad).pixmap(18, 18)
-                                                         : QPixmap();
+    const QPixmap mark = m_state.mark == Mark::Good ? icon("check", &Colours::good).pixmap(18, 18)
+                         : m_state.mark == Mark::Warning
+                             ? icon("warning", &Colours::fourth).pixmap(18, 18)
+                         : m_state.mark == Mark::Bad ? icon("error", &Colours::bad).pixmap(18, 18)
+                                                     : QPixmap();
     m_mark->setPixmap(mark);
     m_mark->setFixedHeight(std::max(18, m_sentence->fontMetrics().lineSpacing()));
     m_mark->setVisible(!mark.isNull());
@@ -110,7 +113,8 @@ void ModelSlotCard::showState() {
     }
     for (const Remedy& remedy : m_state.remedies) {
         auto* button = new QPushButton(remedy.text, m_remedies);
-        connect(button, &QPushButton::clicked, this, [this, id = remedy.id] { emit remedyWished(id); });
+        connect(button, &QPushButton::clicked, this,
+                [this, id = remedy.id] { emit remedyWished(id); });
         layout->addWidget(button);
     }
     m_remedies->setVisible(!m_state.remedies.isEmpty());

@@ -42,9 +42,10 @@ void NoticeCard::rebuild() {
     auto* row = new QHBoxLayout;
     row->setSpacing(10);
     auto* mark = new QLabel(this);
-    const auto [name, tint] = m_notice.kind == NoticeKind::Bad       ? std::pair("error", &Colours::bad)
-                              : m_notice.kind == NoticeKind::Warning ? std::pair("warning", &Colours::fourth)
-                                                                     : std::pair("info", &Colours::accent);
+    const auto [name, tint] = m_notice.kind == NoticeKind::Bad ? std::pair("error", &Colours::bad)
+                              : m_notice.kind == NoticeKind::Warning
+                                  ? std::pair("warning", &Colours::fourth)
+                                  : std::pair("info", &Colours::accent);
     mark->setPixmap(icon(name, tint).pixmap(20, 20));
     mark->setAccessibleName(m_notice.kind == NoticeKind::Info ? tr("Note") : tr("Problem"));
     // The first line of the text, the mark and the close button stand on one line.
@@ -70,11 +71,13 @@ void NoticeCard::rebuild() {
             auto* button = new QPushButton(remedy.text, this);
             if (first && m_notice.kind == NoticeKind::Bad) button->setProperty("kind", "primary");
             first = false;
-            connect(button, &QPushButton::clicked, this, [this, id = remedy.id] { emit remedyWished(id); });
+            connect(button, &QPushButton::clicked, this,
+                    [this, id = remedy.id] { emit remedyWished(id); });
             buttons->addWidget(button);
         }
         if (!m_notice.details.isEmpty()) {
-            auto* details = new QPushButton(m_detailsOpen ? tr("Hide Details") : tr("Details"), this);
+            auto* details =
+                new QPushButton(m_detailsOpen ? tr("Hide Details") : tr("Details"), this);
             connect(details, &QPushButton::clicked, this, [this] {
                 m_detailsOpen = !m_detailsOpen;
                 rebuild();
@@ -84,8 +87,9 @@ void NoticeCard::rebuild() {
         }
         if (m_detailsOpen) {
             auto* copy = new QPushButton(tr("Copy"), this);
-            connect(copy, &QPushButton::clicked, this,
-                    [this] { QApplication::clipboard()->setText(m_notice.text + "\n\n" + m_notice.details); });
+            connect(copy, &QPushButton::clicked, this, [this] {
+                QApplication::clipboard()->setText(m_notice.text + "\n\n" + m_notice.details);
+            });
             buttons->addWidget(copy);
         }
         column->addLayout(buttons);

@@ -116,7 +116,8 @@ public:
         stateLine->setText(state.state);
         place->setText(state.place);
         place->setVisible(!state.place.isEmpty());
-        memoryTitle->setText(state.memory && state.memory->graphics ? tr("Graphics memory") : tr("Memory"));
+        memoryTitle->setText(state.memory && state.memory->graphics ? tr("Graphics memory")
+                                                                    : tr("Memory"));
         bar->setVisible(state.memory.has_value());
         memoryNone->setVisible(!state.memory);
         std::vector<MemoryPart> parts;
@@ -133,33 +134,43 @@ public:
             legendRows[i]->setVisible(i < parts.size());
             if (i < parts.size()) legendRows[i]->setRow(parts[i], gibibytes(parts[i].bytes));
         }
-        MemoryPart line{tr("Writing"), tr("Tokens of the answer per second"), 0, &Colours::accent, PartPattern::Solid};
+        MemoryPart line{tr("Writing"), tr("Tokens of the answer per second"), 0, &Colours::accent,
+                        PartPattern::Solid};
         writing->setRow(line, rate(state.writingPerSecond));
-        line = {tr("Reading"), tr("Prefill: tokens of your message per second"), 0, &Colours::second,
-                PartPattern::Diagonal};
+        line = {tr("Reading"), tr("Prefill: tokens of your message per second"), 0,
+                &Colours::second, PartPattern::Diagonal};
         reading->setRow(line, rate(state.readingPerSecond));
         firstWord->setText(tr("Time to first word"),
                            state.firstWordSeconds ? seconds(*state.firstWordSeconds) : none(),
                            tr("From sending to the first word, thinking included"));
         accepted->setText(tr("Words accepted of guessed"), acceptedText(),
-                          tr("Speculative decoding: a small model guesses the next words, the large one checks them. "
+                          tr("Speculative decoding: a small model guesses the next words, the "
+                             "large one checks them. "
                              "The text stays the same."));
         gain->setText(tr("Gain against no drafting"), gainText(),
                       tr("How much faster the answer comes than without draft help"));
-        gain->setTone(state.draftAvailable && !state.draftPaused && state.gain && *state.gain > 1 ? &Colours::good
-                                                                                                  : &Colours::text);
+        gain->setTone(state.draftAvailable && !state.draftPaused && state.gain && *state.gain > 1
+                          ? &Colours::good
+                          : &Colours::text);
         const bool known = state.contextUsed && state.contextTotal && *state.contextTotal > 0;
         meter->setShare(known ? double(*state.contextUsed) / double(*state.contextTotal) : 0);
-        context->setText(contextText(),
-                         known ? tr("%1 %").arg(number(*state.contextUsed * 100 / *state.contextTotal)) : QString(),
-                         tr("Context: how much of the conversation the model can see at once"));
+        context->setText(
+            contextText(),
+            known ? tr("%1 %").arg(number(*state.contextUsed * 100 / *state.contextTotal))
+                  : QString(),
+            tr("Context: how much of the conversation the model can see at once"));
         const bool last = state.lastAnswer.has_value();
-        for (QWidget* part : std::initializer_list<QWidget*>{lastTitle, written, read, thought}) part->setVisible(last);
+        for (QWidget* part : std::initializer_list<QWidget*>{lastTitle, written, read, thought})
+            part->setVisible(last);
         if (last) {
             const engine::AnswerFigures& figures = *state.lastAnswer;
-            written->setText(tr("Written"), tr("%1 tokens in %2").arg(number(figures.writtenTokens), seconds(figures.writeSeconds)));
-            read->setText(tr("Read"), tr("%1 of %2 tokens").arg(number(figures.readTokens), number(figures.promptTokens)),
-                          tr("Tokens read for this answer; the others were still in memory"));
+            written->setText(tr("Written"), tr("%1 tokens in %2")
+                                                .arg(number(figures.writtenTokens),
+                                                     seconds(figures.writeSeconds)));
+            read->setText(
+                tr("Read"),
+                tr("%1 of %2 tokens").arg(number(figures.readTokens), number(figures.promptTokens)),
+                tr("Tokens read for this answer; the others were still in memory"));
             thought->setVisible(figures.thinkingSeconds > 0);
             thought->setText(tr("Thought"), seconds(figures.thinkingSeconds));
         }
@@ -257,8 +268,10 @@ QString PerformancePanel::asText() const {
     QStringList lines{state.state, state.place};
     if (state.memory) {
         const MemoryFigures& memory = *state.memory;
-        lines += QString("%1: %2").arg(memory.graphics ? tr("Graphics memory") : tr("Memory"), gibibytes(memory.totalBytes));
-        for (const MemoryPart& part : memoryParts(memory.parts, memory.otherBytes, memory.freeBytes))
+        lines += QString("%1: %2").arg(memory.graphics ? tr("Graphics memory") : tr("Memory"),
+                                       gibibytes(memory.totalBytes));
+        for (const MemoryPart& part :
+             memoryParts(memory.parts, memory.otherBytes, memory.freeBytes))
             lines += QString("  %1: %2").arg(part.name, gibibytes(part.bytes));
     } else {
         lines += tr("Memory: %1").arg(Private::none());
@@ -266,20 +279,25 @@ QString PerformancePanel::asText() const {
     lines += tr("Writing: %1").arg(Private::rate(state.writingPerSecond));
     lines += tr("Reading: %1").arg(Private::rate(state.readingPerSecond));
     lines += tr("Time to first word: %1")
-                 .arg(state.firstWordSeconds ? Private::seconds(*state.firstWordSeconds) : Private::none());
+                 .arg(state.firstWordSeconds ? Private::seconds(*state.firstWordSeconds)
+                                             : Private::none());
     lines += tr("Draft help, accepted of guessed: %1").arg(d->acceptedText());
     lines += tr("Draft help, gain: %1").arg(d->gainText());
     lines += tr("Conversation: %1").arg(d->contextText());
     if (state.lastAnswer)
         lines += tr("Last answer: %1 tokens in %2, %3 of %4 tokens read, thought for %5")
-                     .arg(Private::number(state.lastAnswer->writtenTokens), Private::seconds(state.lastAnswer->writeSeconds),
-                          Private::number(state.lastAnswer->readTokens), Private::number(state.lastAnswer->promptTokens),
+                     .arg(Private::number(state.lastAnswer->writtenTokens),
+                          Private::seconds(state.lastAnswer->writeSeconds),
+                          Private::number(state.lastAnswer->readTokens),
+                          Private::number(state.lastAnswer->promptTokens),
                           Private::seconds(state.lastAnswer->thinkingSeconds));
     lines.removeAll(QString());
     return lines.join('\n') + '\n';
 }
 
-void PerformancePanel::showEvent(QShowEvent*) { d->show(); }
+void PerformancePanel::showEvent(QShowEvent*) {
+    d->show();
+}
 
 void PerformancePanel::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);

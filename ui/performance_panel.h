@@ -1,7 +1,7 @@
 #pragma once
-// What the program is known for: state, memory by part, reading and writing speed, draft help, context.
-// Fed twice a second; hidden it does nothing but keep the latest value. What is not known is empty here and
-// reads "not available", never 0.
+// What the program is known for: state, memory by part, reading and writing speed, draft help,
+// context. Fed twice a second; hidden it does nothing but keep the latest value. What is not known
+// is empty here and reads "not available", never 0.
 
 #include "engine/chat/conversation.h"
 #include "engine/runtime/placement.h"
@@ -34,7 +34,7 @@ struct PanelState {
     bool draftPaused = false;
     std::optional<int> guessedTokens; // of the latest answer
     std::optional<int> acceptedTokens;
-    std::optional<double> gain; // speed against no drafting
+    std::optional<double> gain;        // speed against no drafting
     std::optional<qint64> contextUsed; // tokens
     std::optional<qint64> contextTotal;
     std::optional<engine::AnswerFigures> lastAnswer;

@@ -91,8 +91,10 @@ public:
         for (size_t i = 0; i < shown; ++i) {
             const engine::PlacementPlan& plan = state.offers[i];
             QStringList parts{pages(plan.contextTokens)};
-            if (state.draftPossible) parts += plan.useDraft ? tr("with draft help") : tr("without draft help");
-            if (state.visionPossible) parts += plan.useVision ? tr("with pictures") : tr("without pictures");
+            if (state.draftPossible)
+                parts += plan.useDraft ? tr("with draft help") : tr("without draft help");
+            if (state.visionPossible)
+                parts += plan.useVision ? tr("with pictures") : tr("without pictures");
             auto* button = new QPushButton(tr("Use %1").arg(parts.join(", ")), offers);
             connect(button, &QPushButton::clicked, this, [this, plan] {
                 choice = {plan.contextTokens, plan.useVision, plan.useDraft};
@@ -176,12 +178,15 @@ void PlanCard::setPlan(const PlanState& state) {
     d->steps = lengths(state.maxContextTokens);
     // A plan may name a length between the steps: it becomes one.
     const auto at = std::lower_bound(d->steps.begin(), d->steps.end(), state.choice.contextTokens);
-    if (state.choice.contextTokens > 0 && (at == d->steps.end() || *at != state.choice.contextTokens) &&
+    if (state.choice.contextTokens > 0 &&
+        (at == d->steps.end() || *at != state.choice.contextTokens) &&
         state.choice.contextTokens < state.maxContextTokens)
         d->steps.insert(at, state.choice.contextTokens);
     d->slider->setRange(0, int(d->steps.size()) - 1);
-    const auto step = std::lower_bound(d->steps.begin(), d->steps.end(), state.choice.contextTokens);
-    d->slider->setValue(int(std::min<std::ptrdiff_t>(step - d->steps.begin(), std::ptrdiff_t(d->steps.size()) - 1)));
+    const auto step =
+        std::lower_bound(d->steps.begin(), d->steps.end(), state.choice.contextTokens);
+    d->slider->setValue(int(
+        std::min<std::ptrdiff_t>(step - d->steps.begin(), std::ptrdiff_t(d->steps.size()) - 1)));
     d->draft->setEnabled(state.draftPossible);
     d->draft->setChecked(state.choice.draft && state.draftPossible);
     d->vision->setEnabled(state.visionPossible);
@@ -194,10 +199,13 @@ void PlanCard::setPlan(const PlanState& state) {
     const qint64 used = plan.memory.total() + others;
     if (plan.fits)
         d->sentence->setText(tr("Fits: %1 of %2. Conversation up to %3.")
-                                 .arg(gibibytes(used, false), gibibytes(plan.totalBytes), Private::pages(plan.contextTokens)));
+                                 .arg(gibibytes(used, false), gibibytes(plan.totalBytes),
+                                      Private::pages(plan.contextTokens)));
     else
-        d->sentence->setText(tr("Does not fit: %1 more is needed, other programs hold %2.")
-                                 .arg(gibibytes(std::max<qint64>(0, plan.memory.total() - plan.freeBytes)), gibibytes(others)));
+        d->sentence->setText(
+            tr("Does not fit: %1 more is needed, other programs hold %2.")
+                .arg(gibibytes(std::max<qint64>(0, plan.memory.total() - plan.freeBytes)),
+                     gibibytes(others)));
     setTone(d->sentence, plan.fits ? nullptr : "bad");
     const auto parts = memoryParts(plan.memory, others, plan.totalBytes - used);
     d->bar->setParts(parts, plan.totalBytes, 0);
@@ -214,12 +222,15 @@ void PlanCard::setPlan(const PlanState& state) {
     d->place->setText(state.place);
     d->place->setVisible(!state.place.isEmpty());
     d->load->setEnabled(plan.fits);
-    d->load->setToolTip(plan.fits ? tr("Load the model with this plan") : tr("This plan does not fit"));
+    d->load->setToolTip(plan.fits ? tr("Load the model with this plan")
+                                  : tr("This plan does not fit"));
     d->showOffers();
     updateGeometry();
 }
 
-PlanChoice PlanCard::choice() const { return d->choice; }
+PlanChoice PlanCard::choice() const {
+    return d->choice;
+}
 
 void PlanCard::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);

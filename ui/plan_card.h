@@ -1,6 +1,6 @@
 #pragma once
-// What loading will cost, before it is done: a sentence, the memory bar, the length slider and two switches.
-// Each change is wished at once; the answer is setPlan().
+// What loading will cost, before it is done: a sentence, the memory bar, the length slider and two
+// switches. Each change is wished at once; the answer is setPlan().
 
 #include "engine/runtime/placement.h"
 
@@ -24,7 +24,7 @@ struct PlanState {
     bool visionPossible = false; // the file is there
     bool draftPossible = false;
     bool graphics = false;
-    QString place;               // "Runs on your processor." and why, in words
+    QString place;                             // "Runs on your processor." and why, in words
     std::vector<engine::PlacementPlan> offers; // what fits, best first; shown if `plan` does not
 };
 

@@ -1,7 +1,7 @@
 #include "ui/settings_dialog.h"
 
-#include "ui/composer.h"
 #include "ui/controls.h"
+#include "ui/strength_menu.h"
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -86,7 +86,8 @@ public:
         strength->setCurrentIndex(strength->findData(int(values.strength)));
         int draftRow = draft->findData(values.draftLength.tokens);
         if (draftRow < 0) {
-            draft->addItem(tr("%1 words").arg(values.draftLength.tokens), values.draftLength.tokens);
+            draft->addItem(tr("%1 words").arg(values.draftLength.tokens),
+                           values.draftLength.tokens);
             draftRow = draft->count() - 1;
         }
         draft->setCurrentIndex(draftRow);
@@ -94,7 +95,8 @@ public:
         for (size_t i = 0; i < std::size(kStyles); ++i)
             if (values.sampling == samplingOf(kStyles[i])) styleRow = int(i);
         style->setCurrentIndex(styleRow);
-        for (const Number& number : numbers) number.box->setValue(number.parameter->get(values.sampling));
+        for (const Number& number : numbers)
+            number.box->setValue(number.parameter->get(values.sampling));
         searchThinking->setChecked(values.searchThinking);
         threads->setValue(values.threads);
         filling = false;
@@ -114,7 +116,8 @@ public:
             shown.setDecimals(number.box->decimals());
             shown.setRange(number.box->minimum(), number.box->maximum());
             shown.setValue(number.parameter->get(values.sampling));
-            if (shown.value() != number.box->value()) number.parameter->set(next.sampling, number.box->value());
+            if (shown.value() != number.box->value())
+                number.parameter->set(next.sampling, number.box->value());
         }
         next.searchThinking = searchThinking->isChecked();
         next.threads = threads->value();
@@ -160,12 +163,15 @@ SettingsDialog::SettingsDialog(QWidget* parent) : QDialog(parent), d(new Private
     d->form->addRow(d->enterSends);
 
     d->heading(tr("New chats"));
-    d->strength = d->row(tr("Thinking"), new QComboBox(page), tr("How long the model thinks before it answers"));
-    for (const auto strength : {engine::ThinkingStrength::Low, engine::ThinkingStrength::Medium,
-                                engine::ThinkingStrength::High, engine::ThinkingStrength::ExtraHigh})
+    d->strength = d->row(tr("Thinking"), new QComboBox(page),
+                         tr("How long the model thinks before it answers"));
+    for (const auto strength :
+         {engine::ThinkingStrength::Low, engine::ThinkingStrength::Medium,
+          engine::ThinkingStrength::High, engine::ThinkingStrength::ExtraHigh})
         d->strength->addItem(strengthText(strength), int(strength));
-    d->draft = d->row(tr("Draft length"), new QComboBox(page),
-                      tr("How many words the small model guesses at a time. The text stays the same."));
+    d->draft =
+        d->row(tr("Draft length"), new QComboBox(page),
+               tr("How many words the small model guesses at a time. The text stays the same."));
     d->draft->addItem(tr("Automatic (recommended)"), engine::DraftLength::kAutomatic);
     d->draft->addItem(tr("Off"), 0);
     d->draft->addItem(tr("Short (4)"), 4);
@@ -179,7 +185,8 @@ SettingsDialog::SettingsDialog(QWidget* parent) : QDialog(parent), d(new Private
     d->style->addItem(tr("Custom"));
     for (const engine::Sampler& sampler : engine::samplerTable())
         for (const engine::SamplerParameter& parameter : sampler.parameters) {
-            const QString name = QString::fromUtf8(parameter.name.data(), qsizetype(parameter.name.size()));
+            const QString name =
+                QString::fromUtf8(parameter.name.data(), qsizetype(parameter.name.size()));
             auto* box = d->row(name, new QDoubleSpinBox(page));
             box->setDecimals(parameter.whole ? 0 : 2);
             box->setRange(parameter.least, parameter.most);
@@ -193,7 +200,8 @@ SettingsDialog::SettingsDialog(QWidget* parent) : QDialog(parent), d(new Private
     d->form->addRow(d->searchThinking);
 
     d->heading(tr("Processor"));
-    d->threads = d->row(tr("Threads"), new QSpinBox(page), tr("Taking effect when the model is loaded next"));
+    d->threads = d->row(tr("Threads"), new QSpinBox(page),
+                        tr("Taking effect when the model is loaded next"));
     d->threads->setRange(0, std::max(1, QThread::idealThreadCount()));
     d->threads->setSpecialValueText(tr("Automatic"));
     d->threads->setKeyboardTracking(false);
@@ -209,7 +217,8 @@ SettingsDialog::SettingsDialog(QWidget* parent) : QDialog(parent), d(new Private
     });
 
     const auto changed = [this] { d->change(); };
-    for (QComboBox* box : {d->theme, d->strength, d->draft}) connect(box, &QComboBox::activated, d, changed);
+    for (QComboBox* box : {d->theme, d->strength, d->draft})
+        connect(box, &QComboBox::activated, d, changed);
     connect(d->style, &QComboBox::activated, d, [this](int row) {
         if (row >= int(std::size(kStyles))) return;
         d->values.sampling = samplingOf(kStyles[row]);
@@ -217,8 +226,10 @@ SettingsDialog::SettingsDialog(QWidget* parent) : QDialog(parent), d(new Private
         emit valuesChanged(d->values);
     });
     for (QSpinBox* box : {d->zoom, d->threads}) connect(box, &QSpinBox::valueChanged, d, changed);
-    for (QCheckBox* box : {d->enterSends, d->searchThinking}) connect(box, &QCheckBox::toggled, d, changed);
-    for (const auto& number : d->numbers) connect(number.box, &QDoubleSpinBox::valueChanged, d, changed);
+    for (QCheckBox* box : {d->enterSends, d->searchThinking})
+        connect(box, &QCheckBox::toggled, d, changed);
+    for (const auto& number : d->numbers)
+        connect(number.box, &QDoubleSpinBox::valueChanged, d, changed);
     d->show();
     resize(ems(34), ems(40));
 }
@@ -228,6 +239,8 @@ void SettingsDialog::setValues(const SettingsValues& values) {
     d->show();
 }
 
-SettingsValues SettingsDialog::values() const { return d->values; }
+SettingsValues SettingsDialog::values() const {
+    return d->values;
+}
 
 } // namespace ui

@@ -38,7 +38,9 @@ SidePanels::SidePanels(QWidget* sidebar, QWidget* middle, QWidget* panel, QWidge
     });
 }
 
-bool SidePanels::sidebarShown() const { return narrow() ? m_overlay == m_sidebar : m_sidebarWanted; }
+bool SidePanels::sidebarShown() const {
+    return narrow() ? m_overlay == m_sidebar : m_sidebarWanted;
+}
 
 bool SidePanels::panelShown() const {
     if (!m_panelPossible) return false;
@@ -86,7 +88,8 @@ bool SidePanels::closeOverlays() {
 
 void SidePanels::placeOverlay(QWidget* side, bool atStart) {
     const int wanted = atStart ? m_sidebarWidth : m_panelWidth;
-    const int width = std::min({std::max(wanted, side->minimumWidth()), side->maximumWidth(), this->width() - 60});
+    const int width = std::min(
+        {std::max(wanted, side->minimumWidth()), side->maximumWidth(), this->width() - 60});
     const bool left = atStart != isRightToLeft();
     side->setGeometry(left ? 0 : this->width() - width, 0, width, height());
     side->show();
@@ -120,7 +123,8 @@ void SidePanels::resizeEvent(QResizeEvent* event) {
     const bool before = m_panel->isVisibleTo(this), sideBefore = m_sidebar->isVisibleTo(this);
     QWidget::resizeEvent(event);
     arrange();
-    if (before != m_panel->isVisibleTo(this) || sideBefore != m_sidebar->isVisibleTo(this)) emit changed();
+    if (before != m_panel->isVisibleTo(this) || sideBefore != m_sidebar->isVisibleTo(this))
+        emit changed();
 }
 
 bool SidePanels::eventFilter(QObject* watched, QEvent* event) {

@@ -1,6 +1,6 @@
 #pragma once
-// The three columns of the window: chats, middle, performance. Below 900 px the outer two lie over the
-// middle instead of beside it, one at a time.
+// The three columns of the window: chats, middle, performance. Below 900 px the outer two lie over
+// the middle instead of beside it, one at a time.
 
 #include <QByteArray>
 #include <QWidget>
@@ -28,7 +28,7 @@ public:
     void togglePanel();
     void showSidebar();
     void setPanelPossible(bool possible); // off where there is nothing to measure
-    bool closeOverlays(); // true if one was open
+    bool closeOverlays();                 // true if one was open
 
     QByteArray saveState() const;
     void restoreState(const QByteArray& state);

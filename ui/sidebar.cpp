@@ -64,7 +64,8 @@ public:
         else
             model->showChats(chats, QDate::currentDate());
         const QModelIndex index = model->indexOf(marked ? marked : q->m_current);
-        if (index.isValid()) list->selectionModel()->setCurrentIndex(index, QItemSelectionModel::NoUpdate);
+        if (index.isValid())
+            list->selectionModel()->setCurrentIndex(index, QItemSelectionModel::NoUpdate);
         list->verticalScrollBar()->setValue(scroll);
         emptyTrash->setVisible(trashOpen && !trashed.isEmpty());
         trash->setText(trashOpen ? tr("Back to Chats") : tr("Trash"));
@@ -83,7 +84,8 @@ public:
         const qint64 chat = index.data(ChatListModel::ChatRole).toLongLong();
         if (!chat || (trashOpen && !searching())) return;
         if (index.data(ChatListModel::KindRole).toInt() == ChatListModel::Hit)
-            emit q->hitChosen(chat, index.data(ChatListModel::MessageRole).toLongLong(), search->text().trimmed());
+            emit q->hitChosen(chat, index.data(ChatListModel::MessageRole).toLongLong(),
+                              search->text().trimmed());
         else
             emit q->chatChosen(chat);
     }
@@ -94,15 +96,18 @@ public:
         auto* menu = new QMenu(q);
         menu->setAttribute(Qt::WA_DeleteOnClose);
         if (trashOpen) {
-            menu->addAction(ui::icon("restore"), tr("Restore"), q, [this, chat] { emit q->restoreWished(chat); });
+            menu->addAction(ui::icon("restore"), tr("Restore"), q,
+                            [this, chat] { emit q->restoreWished(chat); });
             menu->addAction(ui::icon("trash"), tr("Delete for Good…"), q,
                             [this, chat] { confirmDelete({chat}); });
         } else {
             const bool pinned = index.data(ChatListModel::PinnedRole).toBool();
-            menu->addAction(ui::icon("edit"), tr("Rename"), q, [this, chat] { q->beginRename(chat); });
+            menu->addAction(ui::icon("edit"), tr("Rename"), q,
+                            [this, chat] { q->beginRename(chat); });
             menu->addAction(ui::icon("pin"), pinned ? tr("Unpin") : tr("Pin"), q,
                             [this, chat, pinned] { emit q->pinWished(chat, !pinned); });
-            menu->addAction(ui::icon("trash"), tr("Move to Trash"), q, [this, chat] { emit q->trashWished(chat); });
+            menu->addAction(ui::icon("trash"), tr("Move to Trash"), q,
+                            [this, chat] { emit q->trashWished(chat); });
         }
         menu->popup(at);
     }
@@ -114,8 +119,8 @@ public:
         auto* column = new QVBoxLayout(dialog);
         auto* text = label(chatIds.size() == 1
                                ? tr("This chat will be deleted for good. That cannot be undone.")
-                               : tr("%n chats will be deleted for good. That cannot be undone.", nullptr,
-                                    int(chatIds.size())),
+                               : tr("%n chats will be deleted for good. That cannot be undone.",
+                                    nullptr, int(chatIds.size())),
                            dialog);
         text->setWordWrap(true);
         column->addWidget(text);
@@ -125,7 +130,8 @@ public:
         keep->setDefault(true);
         connect(remove, &QPushButton::clicked, dialog, &QDialog::accept);
         connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::reject);
-        connect(dialog, &QDialog::accepted, q, [this, chatIds] { emit q->deleteForeverWished(chatIds); });
+        connect(dialog, &QDialog::accepted, q,
+                [this, chatIds] { emit q->deleteForeverWished(chatIds); });
         column->addWidget(buttons);
         dialog->open();
     }
@@ -162,7 +168,8 @@ Sidebar::Sidebar(QWidget* parent) : QWidget(parent), d(new Private(this)) {
     d->list->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     d->list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     d->list->setContextMenuPolicy(Qt::CustomContextMenu);
-    d->list->setSelectionMode(QAbstractItemView::NoSelection); // the open chat is marked by the delegate
+    d->list->setSelectionMode(
+        QAbstractItemView::NoSelection); // the open chat is marked by the delegate
     d->list->viewport()->setAutoFillBackground(false);
     d->list->verticalScrollBar()->setAccessibleName(tr("Scroll the chats"));
     column->addWidget(d->list, 1);
@@ -189,8 +196,10 @@ Sidebar::Sidebar(QWidget* parent) : QWidget(parent), d(new Private(this)) {
     column->addWidget(d->trash, 0, Qt::AlignLeading);
 
     connect(d->newChat, &QPushButton::clicked, this, &Sidebar::newChatWished);
-    connect(d->list, &QListView::clicked, d, [this](const QModelIndex& index) { d->choose(index); });
-    connect(d->list, &QListView::activated, d, [this](const QModelIndex& index) { d->choose(index); });
+    connect(d->list, &QListView::clicked, d,
+            [this](const QModelIndex& index) { d->choose(index); });
+    connect(d->list, &QListView::activated, d,
+            [this](const QModelIndex& index) { d->choose(index); });
     connect(d->list, &QListView::customContextMenuRequested, d, [this](const QPoint& at) {
         d->menuAt(d->list->indexAt(at), d->list->viewport()->mapToGlobal(at));
     });
@@ -228,7 +237,8 @@ Sidebar::Sidebar(QWidget* parent) : QWidget(parent), d(new Private(this)) {
     connect(d->search, &QLineEdit::returnPressed, d, [this] {
         for (int row = 0; row < d->model->rowCount(); ++row) {
             const QModelIndex index = d->model->index(row);
-            if (d->searching() && index.data(ChatListModel::KindRole).toInt() == ChatListModel::Hit) {
+            if (d->searching() &&
+                index.data(ChatListModel::KindRole).toInt() == ChatListModel::Hit) {
                 d->choose(index);
                 return;
             }
@@ -286,7 +296,9 @@ void Sidebar::focusSearch() {
 }
 
 bool Sidebar::undo() {
-    if (!d->undoBar->isVisible() || !isAncestorOf(QApplication::focusWidget()) || d->search->hasFocus()) return false;
+    if (!d->undoBar->isVisible() || !isAncestorOf(QApplication::focusWidget()) ||
+        d->search->hasFocus())
+        return false;
     d->undoBar->hide();
     emit restoreWished(d->undoChat);
     return true;
@@ -322,7 +334,8 @@ void Sidebar::keyPressEvent(QKeyEvent* event) {
     const QModelIndex index = d->list->currentIndex();
     const qint64 chat = index.data(ChatListModel::ChatRole).toLongLong();
     const bool isChat = index.data(ChatListModel::KindRole).toInt() == ChatListModel::Chat;
-    if (inList && event->key() == Qt::Key_Delete && !event->modifiers() && chat && isChat && !d->trashOpen) {
+    if (inList && event->key() == Qt::Key_Delete && !event->modifiers() && chat && isChat &&
+        !d->trashOpen) {
         emit trashWished(chat);
         return;
     }

@@ -28,8 +28,8 @@ struct SearchHit {
     qint64 chatId = 0;
     qint64 messageId = 0; // 0: the title
     QString chatTitle;
-    QString line;         // one line around the hit
-    int markStart = 0;    // of the word in `line`
+    QString line;      // one line around the hit
+    int markStart = 0; // of the word in `line`
     int markLength = 0;
     bool operator==(const SearchHit&) const = default;
 };
@@ -51,8 +51,9 @@ public:
     void showUndo(qint64 chatId, const QString& title);
     void beginRename(qint64 chatId);
     void focusSearch();
-    bool undo(); // takes the chat back out of the Trash while that is offered and the list has the focus
-    bool clearSearch(); // true if there was one
+    bool
+    undo(); // takes the chat back out of the Trash while that is offered and the list has the focus
+    bool clearSearch();               // true if there was one
     qint64 neighbour(int step) const; // the chat `step` rows below the open one; 0 if none
 
 signals:

@@ -14,7 +14,7 @@ namespace ui {
 namespace {
 constexpr qint64 kSpanMs = 60'000;
 constexpr qint64 kGapMs = 2'500; // a longer pause between samples breaks the line
-}
+} // namespace
 
 SpeedGraph::SpeedGraph(QWidget* parent) : QWidget(parent) {
     setFixedHeight(120);
@@ -29,7 +29,8 @@ SpeedGraph::SpeedGraph(QWidget* parent) : QWidget(parent) {
 }
 
 void SpeedGraph::add(std::optional<double> writing, std::optional<double> reading) {
-    const Sample sample{m_clock.elapsed(), std::max(0.0, writing.value_or(0)), std::max(0.0, reading.value_or(0))};
+    const Sample sample{m_clock.elapsed(), std::max(0.0, writing.value_or(0)),
+                        std::max(0.0, reading.value_or(0))};
     const bool quiet = sample.writing == 0 && sample.reading == 0;
     if (quiet && m_samples.empty()) return;
     m_samples.push_back(sample);
@@ -52,15 +53,18 @@ void SpeedGraph::describe() {
         reading = std::max(reading, sample.reading);
     }
     const QLocale locale;
-    setAccessibleDescription(tr("At most %1 tokens per second written and %2 read")
-                                 .arg(locale.toString(writing, 'f', 0), locale.toString(reading, 'f', 0)));
+    setAccessibleDescription(
+        tr("At most %1 tokens per second written and %2 read")
+            .arg(locale.toString(writing, 'f', 0), locale.toString(reading, 'f', 0)));
 }
 
 void SpeedGraph::showEvent(QShowEvent*) {
     if (!m_samples.empty()) m_timer.start();
 }
 
-void SpeedGraph::hideEvent(QHideEvent*) { m_timer.stop(); }
+void SpeedGraph::hideEvent(QHideEvent*) {
+    m_timer.stop();
+}
 
 void SpeedGraph::paintEvent(QPaintEvent*) {
     const Colours& c = colours();
@@ -82,9 +86,11 @@ void SpeedGraph::paintEvent(QPaintEvent*) {
                          tr("Nothing was written in the last minute"));
         return;
     }
-    // Reading is much faster than writing, so each line has its own scale; its maximum stands above.
+    // Reading is much faster than writing, so each line has its own scale; its maximum stands
+    // above.
     const qint64 now = m_clock.elapsed();
-    const auto draw = [&](double Sample::*value, double most, const QColor& colour, Qt::PenStyle style) {
+    const auto draw = [&](double Sample::*value, double most, const QColor& colour,
+                          Qt::PenStyle style) {
         if (most <= 0) return;
         QPainterPath line;
         qint64 before = -1;
@@ -110,10 +116,12 @@ void SpeedGraph::paintEvent(QPaintEvent*) {
     const auto rate = [&](double value) { return locale.toString(value, 'f', value < 10 ? 1 : 0); };
     const QString written = mostWriting > 0 ? tr("max. %1").arg(rate(mostWriting)) : QString();
     const QString read = mostReading > 0 ? tr("max. %1 read").arg(rate(mostReading)) : QString();
-    painter.drawText(QRectF(0, 0, width(), metrics.height() + 2), Qt::AlignLeft | Qt::AlignVCenter, written);
+    painter.drawText(QRectF(0, 0, width(), metrics.height() + 2), Qt::AlignLeft | Qt::AlignVCenter,
+                     written);
     const double left = written.isEmpty() ? 0 : metrics.horizontalAdvance(written) + 8;
     painter.setPen(c.second);
-    painter.drawText(QRectF(left, 0, width() - left, metrics.height() + 2), Qt::AlignRight | Qt::AlignVCenter,
+    painter.drawText(QRectF(left, 0, width() - left, metrics.height() + 2),
+                     Qt::AlignRight | Qt::AlignVCenter,
                      metrics.elidedText(read, Qt::ElideRight, width() - left));
 }
 

@@ -20,7 +20,8 @@ StatusLine::StatusLine(QWidget* parent) : QWidget(parent) {
     m_saved = label({}, this, "muted");
     m_model = new ElidedLabel(this);
     m_network = label(tr("No network connection"), this, "muted");
-    m_network->setToolTip(tr("This program opens no network connection. Everything stays on your computer."));
+    m_network->setToolTip(
+        tr("This program opens no network connection. Everything stays on your computer."));
     m_state->setTint(&Colours::muted);
     m_model->setTint(&Colours::muted);
     for (QWidget* part : std::initializer_list<QWidget*>{m_state, m_saved, m_model, m_network})
@@ -45,9 +46,15 @@ void StatusLine::setState(const QString& text) {
     QAccessible::updateAccessibility(&event);
 }
 
-void StatusLine::setSaved(const QString& text) { m_saved->setText(text); }
-void StatusLine::setModel(const QString& text) { m_model->setText(text); }
-QString StatusLine::state() const { return m_stateText; }
+void StatusLine::setSaved(const QString& text) {
+    m_saved->setText(text);
+}
+void StatusLine::setModel(const QString& text) {
+    m_model->setText(text);
+}
+QString StatusLine::state() const {
+    return m_stateText;
+}
 
 void StatusLine::say(const QString& text) {
     m_state->setText(text);

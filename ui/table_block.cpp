@@ -1,4 +1,5 @@
-// TableBlock: columns as wide as their content where they fit; too wide a table scrolls sideways by itself.
+// TableBlock: columns as wide as their content where they fit; too wide a table scrolls sideways by
+// itself.
 
 #include "ui/text_block.h"
 #include "ui/theme.h"
@@ -24,7 +25,9 @@ ParagraphStyle cellStyle(bool header) {
 
 } // namespace
 
-TableBlock::TableBlock(const MarkdownBlock& block) { setRows(block); }
+TableBlock::TableBlock(const MarkdownBlock& block) {
+    setRows(block);
+}
 
 void TableBlock::setRows(const MarkdownBlock& block) {
     m_alignment = block.columns;
@@ -42,9 +45,12 @@ void TableBlock::setRows(const MarkdownBlock& block) {
                 cell.content = content;
                 cell.block.reset();
                 cell.blockWidth = 0;
-                // Spans may be a little wider than plain text; room for it keeps most cells on one line.
-                const double slack = content.spans.isEmpty() ? 1 : 4 + 0.08 * body.horizontalAdvance(content.text);
-                cell.natural = std::ceil((r ? body : strong).horizontalAdvance(content.text) + slack);
+                // Spans may be a little wider than plain text; room for it keeps most cells on one
+                // line.
+                const double slack =
+                    content.spans.isEmpty() ? 1 : 4 + 0.08 * body.horizontalAdvance(content.text);
+                cell.natural =
+                    std::ceil((r ? body : strong).horizontalAdvance(content.text) + slack);
             }
             cell.start = start;
             start += int(cell.content.text.size()) + 1;
@@ -55,7 +61,8 @@ void TableBlock::setRows(const MarkdownBlock& block) {
 
 ParagraphBlock& TableBlock::blockOf(Cell& cell, bool header, double width) const {
     if (!cell.block) {
-        cell.block = std::make_unique<ParagraphBlock>(cell.content.text, cell.content.spans, cellStyle(header));
+        cell.block = std::make_unique<ParagraphBlock>(cell.content.text, cell.content.spans,
+                                                      cellStyle(header));
         cell.blockWidth = 0;
     }
     if (cell.blockWidth != width) {
@@ -76,7 +83,8 @@ void TableBlock::layOut(double width) {
     const double room = width - 1 - 2 * kPadX * double(columns);
     const double total = std::accumulate(m_columns.begin(), m_columns.end(), 0.0);
     if (total > room) {
-        // Narrow columns keep their width; wide ones share what is left, but none gets below ten ems.
+        // Narrow columns keep their width; wide ones share what is left, but none gets below ten
+        // ems.
         std::vector<double> wanted = m_columns;
         std::sort(wanted.begin(), wanted.end());
         double left = room, limit = room;
@@ -88,11 +96,12 @@ void TableBlock::layOut(double width) {
         limit = std::max(limit, double(ems(10)));
         for (double& column : m_columns) column = std::min(column, std::floor(limit));
     }
-    m_contentWidth = std::accumulate(m_columns.begin(), m_columns.end(), 2 * kPadX * double(columns) + 1);
+    m_contentWidth =
+        std::accumulate(m_columns.begin(), m_columns.end(), 2 * kPadX * double(columns) + 1);
     m_usedWidth = std::min(width, m_contentWidth);
     m_scroll = std::clamp(m_scroll, 0.0, std::max(0.0, m_contentWidth - width));
-    const double oneLine = std::ceil(std::max(QFontInfo(bodyFont()).pixelSize() * 1.4,
-                                              QFontMetricsF(bodyFont()).height()));
+    const double oneLine = std::ceil(
+        std::max(QFontInfo(bodyFont()).pixelSize() * 1.4, QFontMetricsF(bodyFont()).height()));
     double y = 0;
     for (size_t r = 0; r < m_rows.size(); ++r) {
         Row& row = m_rows[r];
@@ -100,7 +109,8 @@ void TableBlock::layOut(double width) {
         double inner = oneLine;
         for (size_t i = 0; i < columns; ++i) {
             Cell& cell = row.cells[i];
-            if (cell.natural > m_columns[i] || cell.content.text.contains(QChar(QChar::LineSeparator)))
+            if (cell.natural > m_columns[i] ||
+                cell.content.text.contains(QChar(QChar::LineSeparator)))
                 inner = std::max(inner, blockOf(cell, r == 0, m_columns[i]).height());
         }
         row.height = inner + 2 * kPadY;
@@ -146,8 +156,10 @@ void TableBlock::paint(QPainter& painter, const BlockPaint& paint) {
                 Cell& cell = row.cells[i];
                 ParagraphBlock& block = blockOf(cell, r == 0, width);
                 double shift = 0;
-                if (m_alignment.value(qsizetype(i)) & Qt::AlignRight) shift = width - block.usedWidth();
-                if (m_alignment.value(qsizetype(i)) & Qt::AlignHCenter) shift = (width - block.usedWidth()) / 2;
+                if (m_alignment.value(qsizetype(i)) & Qt::AlignRight)
+                    shift = width - block.usedWidth();
+                if (m_alignment.value(qsizetype(i)) & Qt::AlignHCenter)
+                    shift = (width - block.usedWidth()) / 2;
                 if (block.rightToLeft()) shift = 0;
                 BlockPaint inner;
                 const int length = int(cell.content.text.size());
@@ -215,7 +227,8 @@ int TableBlock::positionAt(const QPointF& point) const {
 QRectF TableBlock::rectOf(int position) const {
     for (const Row& row : m_rows) {
         const Cell& last = row.cells.back();
-        if (position <= last.start + last.content.text.size()) return QRectF(0, row.y, 1, row.height);
+        if (position <= last.start + last.content.text.size())
+            return QRectF(0, row.y, 1, row.height);
     }
     return QRectF(0, 0, 1, m_height);
 }
@@ -231,7 +244,9 @@ std::optional<BlockHit> TableBlock::hit(const QPointF& point) const {
     return {};
 }
 
-double TableBlock::barFactor() const { return m_contentWidth > m_width ? m_contentWidth / m_width : 0; }
+double TableBlock::barFactor() const {
+    return m_contentWidth > m_width ? m_contentWidth / m_width : 0;
+}
 
 bool TableBlock::scrollBy(double dx) {
     const double before = m_scroll;

@@ -141,7 +141,8 @@ void ParagraphBlock::paint(QPainter& painter, const BlockPaint& paint) {
     painter.setPen(c.muted);
     const QTextLine first = m_layout.lineAt(0);
     const double space = QFontInfo(m_style.font).pixelSize() * 0.45;
-    const QRectF gutter(m_rightToLeft ? m_width - m_gutter : 0, first.y(), m_gutter, first.height());
+    const QRectF gutter(m_rightToLeft ? m_width - m_gutter : 0, first.y(), m_gutter,
+                        first.height());
     painter.drawText(gutter.adjusted(m_rightToLeft ? space : 0, 0, m_rightToLeft ? 0 : -space, 0),
                      (m_rightToLeft ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter |
                          Qt::TextDontClip | Qt::TextSingleLine,
@@ -160,12 +161,15 @@ int ParagraphBlock::positionAt(const QPointF& point) const {
 }
 
 QRectF ParagraphBlock::rectOf(int position) const {
-    const QTextLine line = m_layout.lineForTextPosition(std::clamp(position, 0, int(m_text.size())));
+    const QTextLine line =
+        m_layout.lineForTextPosition(std::clamp(position, 0, int(m_text.size())));
     if (!line.isValid()) return QRectF(0, 0, 1, m_height);
     return QRectF(line.cursorToX(position), line.y(), 1, line.height());
 }
 
-QRectF ParagraphBlock::endRect() const { return rectOf(int(m_text.size())); }
+QRectF ParagraphBlock::endRect() const {
+    return rectOf(int(m_text.size()));
+}
 
 std::optional<BlockHit> ParagraphBlock::hit(const QPointF& point) const {
     if (m_spans.isEmpty()) return {};
@@ -190,7 +194,8 @@ void RuleBlock::paint(QPainter& painter, const BlockPaint&) {
 }
 
 PictureBlock::PictureBlock(QString sha256, QString name, QSize pixels, QImage image)
-    : m_sha256(std::move(sha256)), m_name(std::move(name)), m_pixels(pixels), m_image(std::move(image)) {}
+    : m_sha256(std::move(sha256)), m_name(std::move(name)), m_pixels(pixels),
+      m_image(std::move(image)) {}
 
 void PictureBlock::layOut(double width) {
     if (isPicture()) {
@@ -225,13 +230,15 @@ void PictureBlock::paint(QPainter& painter, const BlockPaint&) {
         painter.drawImage(QRectF(0, 0, m_usedWidth, m_height), m_scaled);
         painter.restore();
     } else {
-        const QRect mark(isPicture() ? int(m_usedWidth / 2) - 10 : 12, int(m_height / 2) - 10, 20, 20);
+        const QRect mark(isPicture() ? int(m_usedWidth / 2) - 10 : 12, int(m_height / 2) - 10, 20,
+                         20);
         icon(isPicture() ? "picture" : "text", &Colours::muted).paint(&painter, mark);
         if (!isPicture()) {
             painter.setFont(captionFont());
             painter.setPen(c.text);
-            painter.drawText(QRectF(38, 0, m_usedWidth - 46, m_height), Qt::AlignVCenter,
-                             QFontMetricsF(captionFont()).elidedText(m_name, Qt::ElideMiddle, m_usedWidth - 46));
+            painter.drawText(
+                QRectF(38, 0, m_usedWidth - 46, m_height), Qt::AlignVCenter,
+                QFontMetricsF(captionFont()).elidedText(m_name, Qt::ElideMiddle, m_usedWidth - 46));
         }
     }
     painter.setPen(c.line);
@@ -240,8 +247,9 @@ void PictureBlock::paint(QPainter& painter, const BlockPaint&) {
 
 std::optional<BlockHit> PictureBlock::hit(const QPointF& point) const {
     if (!isPicture() || !QRectF(0, 0, m_usedWidth, m_height).contains(point)) return {};
-    return BlockHit{"action:picture " + m_sha256,
-                    QCoreApplication::translate("ui::TranscriptView", "%1 – show in full").arg(m_name)};
+    return BlockHit{
+        "action:picture " + m_sha256,
+        QCoreApplication::translate("ui::TranscriptView", "%1 – show in full").arg(m_name)};
 }
 
 } // namespace ui

@@ -1,7 +1,7 @@
 #pragma once
-// The pieces that a message is painted from: paragraphs, code, tables, rules, pictures. Each lays itself out
-// for a width, paints, and answers where a point lies in its text. Positions are UTF-16 units of the block's
-// own text; coordinates begin at its upper left corner. GUI thread.
+// The pieces that a message is painted from: paragraphs, code, tables, rules, pictures. Each lays
+// itself out for a width, paints, and answers where a point lies in its text. Positions are UTF-16
+// units of the block's own text; coordinates begin at its upper left corner. GUI thread.
 
 #include "ui/markdown_document.h"
 
@@ -68,7 +68,7 @@ protected:
 struct ParagraphStyle {
     QFont font;
     QColor colour;
-    double lineHeight = 1.5; // em
+    double lineHeight = 1.5;         // em
     std::optional<bool> rightToLeft; // empty: by majority
 };
 
@@ -82,7 +82,8 @@ public:
     QRectF rectOf(int position) const override;
     std::optional<BlockHit> hit(const QPointF& point) const override;
 
-    void setMarker(const QString& marker, double gutter); // list marker in the gutter before the text
+    void setMarker(const QString& marker,
+                   double gutter); // list marker in the gutter before the text
     bool rightToLeft() const { return m_rightToLeft; }
     // Where a text cursor after the last character stands.
     QRectF endRect() const;
@@ -190,7 +191,10 @@ public:
 class PictureBlock : public TextBlock {
 public:
     PictureBlock(QString sha256, QString name, QSize pixels, QImage image);
-    void setImage(const QImage& image) { m_image = image; m_scaled = {}; }
+    void setImage(const QImage& image) {
+        m_image = image;
+        m_scaled = {};
+    }
     bool hasImage() const { return !m_image.isNull(); }
     bool isPicture() const { return m_pixels.isValid() && !m_pixels.isEmpty(); }
     const QString& sha256() const { return m_sha256; }

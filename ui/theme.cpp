@@ -24,7 +24,9 @@
 #endif
 
 // Static libraries need this call from outside any namespace.
-static void initResources() { Q_INIT_RESOURCE(resources); }
+static void initResources() {
+    Q_INIT_RESOURCE(resources);
+}
 
 namespace ui {
 
@@ -67,7 +69,8 @@ bool systemIsDark(const QPalette& system) {
         QSettings::NativeFormat);
     if (key.contains("AppsUseLightTheme")) return key.value("AppsUseLightTheme").toInt() == 0;
 #endif
-    return luminance(system.color(QPalette::Window)) < luminance(system.color(QPalette::WindowText));
+    return luminance(system.color(QPalette::Window)) <
+           luminance(system.color(QPalette::WindowText));
 }
 
 bool systemWantsHighContrast(const QPalette& system) {
@@ -175,8 +178,11 @@ public:
 private:
     QPixmap render(const QSize& size, QIcon::Mode mode) const {
         const QColor tint = mode == QIcon::Disabled ? colours().muted : colours().*m_tint;
-        const QString key =
-            QString("glint/%1/%2x%3/%4").arg(m_name).arg(size.width()).arg(size.height()).arg(tint.name());
+        const QString key = QString("glint/%1/%2x%3/%4")
+                                .arg(m_name)
+                                .arg(size.width())
+                                .arg(size.height())
+                                .arg(tint.name());
         QPixmap image;
         if (QPixmapCache::find(key, &image)) return image;
         image = QPixmap(size);
@@ -254,7 +260,8 @@ bool isHighContrast(const QPalette& system) {
     const auto ratio = [&](QPalette::ColorRole back, QPalette::ColorRole front) {
         return contrastRatio(system.color(back), system.color(front));
     };
-    // Only pure black and white reach this in all three places; ordinary themes have grey in one of them.
+    // Only pure black and white reach this in all three places; ordinary themes have grey in one of
+    // them.
     return ratio(QPalette::Window, QPalette::WindowText) > 20 &&
            ratio(QPalette::Base, QPalette::Text) > 20 &&
            ratio(QPalette::Button, QPalette::ButtonText) > 20;
@@ -271,7 +278,8 @@ void applyTheme(ThemeChoice choice) {
         initResources();
         s.systemPalette = QApplication::palette();
         s.systemFont = QApplication::font();
-        // Without a desktop's theme Qt falls back to nine points, which nobody chose and few read well.
+        // Without a desktop's theme Qt falls back to nine points, which nobody chose and few read
+        // well.
         if (s.systemFont.pointSizeF() > 0 && s.systemFont.pointSizeF() < 10)
             s.systemFont.setPointSizeF(10.5);
         QApplication::setFont(s.systemFont);
@@ -302,19 +310,34 @@ void applyTextZoom(int percent) {
     const QWidgetList widgets = QApplication::allWidgets();
     for (QWidget* widget : widgets) {
         const QVariant role = widget->property(kFontRoleProperty);
-        if (role.isValid()) widget->setFont(fontFor(FontRole(role.toInt())));
+        // Where a style sheet is in force, Qt does not hand a new application font to widgets
+        // already shown.
+        widget->setFont(role.isValid() ? fontFor(FontRole(role.toInt())) : font);
         if (widget->property(kIconProperty).isValid())
-            setIconPixels(static_cast<QAbstractButton*>(widget), widget->property(kIconProperty).toInt());
+            setIconPixels(static_cast<QAbstractButton*>(widget),
+                          widget->property(kIconProperty).toInt());
     }
 }
 
-bool themeApplied() { return state().systemPalette.has_value(); }
-ThemeChoice themeChoice() { return state().choice; }
-int textZoom() { return state().zoom; }
-const Colours& colours() { return state().colours; }
+bool themeApplied() {
+    return state().systemPalette.has_value();
+}
+ThemeChoice themeChoice() {
+    return state().choice;
+}
+int textZoom() {
+    return state().zoom;
+}
+const Colours& colours() {
+    return state().colours;
+}
 
-QFont bodyFont() { return QApplication::font(); }
-QFont captionFont() { return scaled(0.85); }
+QFont bodyFont() {
+    return QApplication::font();
+}
+QFont captionFont() {
+    return scaled(0.85);
+}
 
 QFont titleFont() {
     QFont font = scaled(1.15);
@@ -330,7 +353,8 @@ QFont strongFont() {
 
 QFont codeFont() {
     QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
-    font.setPixelSize(std::max(1, int(std::lround(QFontInfo(QApplication::font()).pixelSize() * 0.93))));
+    font.setPixelSize(
+        std::max(1, int(std::lround(QFontInfo(QApplication::font()).pixelSize() * 0.93))));
     return font;
 }
 
@@ -345,7 +369,9 @@ QFont largeFont() {
     return font;
 }
 
-int ems(double em) { return int(std::lround(QFontInfo(QApplication::font()).pixelSize() * em)); }
+int ems(double em) {
+    return int(std::lround(QFontInfo(QApplication::font()).pixelSize() * em));
+}
 
 void setFontRole(QWidget* widget, FontRole role) {
     widget->setProperty(kFontRoleProperty, int(role));
@@ -358,7 +384,9 @@ void setIconPixels(QAbstractButton* button, int pixels) {
     button->setIconSize(QSize(size, size));
 }
 
-QIcon icon(const char* name, QColor Colours::*tint) { return QIcon(new TintedIcon(name, tint)); }
+QIcon icon(const char* name, QColor Colours::*tint) {
+    return QIcon(new TintedIcon(name, tint));
+}
 
 bool motionAllowed() {
     return QApplication::isEffectEnabled(Qt::UI_General) &&

@@ -1,7 +1,8 @@
 #pragma once
-// How the program looks: two tables of colours, the fonts by role, and the icons tinted from the colours.
-// Like QApplication's palette and font this is one value for the whole process. GUI thread only.
-// Widgets that paint themselves read colours() while painting and repaint on QEvent::PaletteChange.
+// How the program looks: two tables of colours, the fonts by role, and the icons tinted from the
+// colours. Like QApplication's palette and font this is one value for the whole process. GUI thread
+// only. Widgets that paint themselves read colours() while painting and repaint on
+// QEvent::PaletteChange.
 
 #include <QColor>
 #include <QFont>
@@ -16,17 +17,17 @@ namespace ui {
 enum class ThemeChoice { System, Light, Dark };
 
 struct Colours {
-    QColor window;   // transcript, composer
-    QColor surface;  // sidebar, panel, cards, the person's messages, code
-    QColor raised;   // menus, chips, inputs
-    QColor line;     // hairlines, borders
+    QColor window;  // transcript, composer
+    QColor surface; // sidebar, panel, cards, the person's messages, code
+    QColor raised;  // menus, chips, inputs
+    QColor line;    // hairlines, borders
     QColor text;
-    QColor muted;    // captions, thinking
-    QColor accent;   // primary button, links, focus, writing speed, model memory
+    QColor muted;  // captions, thinking
+    QColor accent; // primary button, links, focus, writing speed, model memory
     QColor onAccent;
-    QColor second;   // reading speed, vision memory
-    QColor third;    // draft memory, acceptance
-    QColor fourth;   // conversation memory, warnings
+    QColor second; // reading speed, vision memory
+    QColor third;  // draft memory, acceptance
+    QColor fourth; // conversation memory, warnings
     QColor good;
     QColor bad;
     bool dark = false;
@@ -54,12 +55,12 @@ int textZoom();
 const Colours& colours();
 
 QFont bodyFont();
-QFont captionFont();  // 0.85 em
-QFont titleFont();    // 1.15 em, semi-bold
-QFont strongFont();   // body, semi-bold
-QFont codeFont();     // the system's fixed font, 0.93 em
-QFont numberFont();   // body, semi-bold, tabular figures
-QFont largeFont();    // 1.4 em, semi-bold
+QFont captionFont(); // 0.85 em
+QFont titleFont();   // 1.15 em, semi-bold
+QFont strongFont();  // body, semi-bold
+QFont codeFont();    // the system's fixed font, 0.93 em
+QFont numberFont();  // body, semi-bold, tabular figures
+QFont largeFont();   // 1.4 em, semi-bold
 // Width of `em` ems of the body font, in pixels.
 int ems(double em);
 
@@ -70,8 +71,8 @@ void setFontRole(QWidget* widget, FontRole role);
 // Icons of buttons grow with the text; `pixels` is the size at 100 %.
 void setIconPixels(QAbstractButton* button, int pixels);
 
-// `name` is a file in resources/icons without ".svg". The colour is looked up while painting, so that the
-// icon follows the theme; disabled it is muted.
+// `name` is a file in resources/icons without ".svg". The colour is looked up while painting, so
+// that the icon follows the theme; disabled it is muted.
 QIcon icon(const char* name, QColor Colours::*tint = &Colours::text);
 
 // Whether fades may run; false if the system asks for none.

@@ -1,7 +1,7 @@
 #include "ui/title_bar.h"
 
-#include "ui/composer.h"
 #include "ui/controls.h"
+#include "ui/strength_menu.h"
 #include "ui/theme.h"
 
 #include <QHBoxLayout>
@@ -49,7 +49,8 @@ protected:
             painter.drawEllipse(at, 3.5, 3.5);
         } else {
             painter.setBrush(m_kind == NoticeKind::Bad ? c.bad : c.fourth);
-            const QPointF corners[] = {at + QPointF(0, -5), at + QPointF(5, 4), at + QPointF(-5, 4)};
+            const QPointF corners[] = {at + QPointF(0, -5), at + QPointF(5, 4),
+                                       at + QPointF(-5, 4)};
             painter.drawPolygon(corners, 3);
         }
         painter.setPen(c.muted);
@@ -75,7 +76,8 @@ TitleBar::TitleBar(QWidget* parent) : QWidget(parent) {
     row->addWidget(m_title, 1);
     m_strength = new MenuButton(this);
     m_strength->setToolTip(tr("How long the model thinks before it answers"));
-    m_strengths = strengthMenu(m_strength, [this](engine::ThinkingStrength s) { emit strengthChosen(s); });
+    m_strengths =
+        strengthMenu(m_strength, [this](engine::ThinkingStrength s) { emit strengthChosen(s); });
     m_strength->setMenu(m_strengths);
     row->addWidget(m_strength);
     m_memory = new MemoryDot(this);
@@ -87,7 +89,9 @@ TitleBar::TitleBar(QWidget* parent) : QWidget(parent) {
     setStrength(engine::ThinkingStrength::High);
 }
 
-void TitleBar::setTitle(const QString& title) { m_title->setText(title); }
+void TitleBar::setTitle(const QString& title) {
+    m_title->setText(title);
+}
 
 void TitleBar::setStrength(engine::ThinkingStrength strength) {
     m_strength->setText(tr("Thinking: %1").arg(strengthText(strength)));
@@ -102,9 +106,13 @@ void TitleBar::setStrengthShown(bool shown) {
     m_strength->setVisible(shown && width() > ems(26));
 }
 
-void TitleBar::setMemory(const QString& text, NoticeKind kind, const QString& why) { m_memory->set(text, kind, why); }
+void TitleBar::setMemory(const QString& text, NoticeKind kind, const QString& why) {
+    m_memory->set(text, kind, why);
+}
 
-void TitleBar::setPanelPossible(bool possible) { m_panel->setVisible(possible); }
+void TitleBar::setPanelPossible(bool possible) {
+    m_panel->setVisible(possible);
+}
 
 void TitleBar::setSidesShown(bool sidebar, bool panel) {
     m_sidebar->setIcon(icon("sidebar", sidebar ? &Colours::accent : &Colours::muted));

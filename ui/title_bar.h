@@ -1,5 +1,6 @@
 #pragma once
-// Above the middle of the window: the chat's name, its thinking strength, and how full the memory is.
+// Above the middle of the window: the chat's name, its thinking strength, and how full the memory
+// is.
 
 #include "engine/chat/conversation.h"
 #include "ui/notice.h"

@@ -1,6 +1,6 @@
 #pragma once
-// The messages of a ConversationModel. Only what is visible is laid out; while an answer grows only its last
-// block is. Follows the text only when the end is within 40 px.
+// The messages of a ConversationModel. Only what is visible is laid out; while an answer grows only
+// its last block is. Follows the text only when the end is within 40 px.
 
 #include "ui/conversation_model.h"
 #include "ui/empty_chat.h"
@@ -27,7 +27,8 @@ public:
     void scrollToMessage(qint64 messageId, const QString& mark = {}); // marks the word
     bool followsEnd() const;
 
-    // Find in chat: marks all, moves to the next one; returns the number of hits and the current one.
+    // Find in chat: marks all, moves to the next one; returns the number of hits and the current
+    // one.
     struct FindResult {
         int hits = 0;
         int current = 0; // from 1; 0: none
@@ -51,7 +52,7 @@ signals:
     void answerNowWished();
     void stopWished();
     void remedyWished(const QString& remedyId); // of the error card
-    void linkChosen(const QUrl& url); // http, https or mailto; after a click
+    void linkChosen(const QUrl& url);           // http, https or mailto; after a click
     void copied(const QString& what);
     void saveTextWished(const QString& suggestedName, const QString& text);
     void pictureWanted(const QString& sha256); // visible and not in the model yet

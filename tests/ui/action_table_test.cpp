@@ -54,7 +54,8 @@ private slots:
             }
         };
         walk(walk, window.menuBar()->actions());
-        for (const ActionRow& row : actionTable()) QCOMPARE(count.value(window.actionSet().action(row.id)), 1);
+        for (const ActionRow& row : actionTable())
+            QCOMPARE(count.value(window.actionSet().action(row.id)), 1);
         QCOMPARE(count.size(), qsizetype(actionTable().size()));
     }
 
@@ -65,7 +66,9 @@ private slots:
         window.setModelLoaded(true);
         QSignalSpy passed(&window, &MainWindow::actionTriggered);
         for (const ActionRow& row : actionTable()) {
-            if (row.id == ActionId::AttachFile || row.id == ActionId::Shortcuts || row.id == ActionId::About) continue;
+            if (row.id == ActionId::AttachFile || row.id == ActionId::Shortcuts ||
+                row.id == ActionId::About)
+                continue;
             QAction* action = window.actionSet().action(row.id);
             const bool enabled = action->isEnabled();
             action->setEnabled(true);
@@ -87,7 +90,8 @@ private slots:
         QSignalSpy zoom(&window, &MainWindow::textZoomChosen);
         const auto trigger = [&](ActionId id) { window.actionSet().action(id)->trigger(); };
         trigger(ActionId::ThinkingExtraHigh);
-        QCOMPARE(strength.takeFirst()[0].value<engine::ThinkingStrength>(), engine::ThinkingStrength::ExtraHigh);
+        QCOMPARE(strength.takeFirst()[0].value<engine::ThinkingStrength>(),
+                 engine::ThinkingStrength::ExtraHigh);
         trigger(ActionId::DraftLong);
         QCOMPARE(draft.takeFirst()[0].value<engine::DraftLength>().tokens, 12);
         trigger(ActionId::ThemeDark);
@@ -101,6 +105,8 @@ private slots:
     }
 };
 
-std::unique_ptr<QObject> makeActionTableTest() { return std::make_unique<ActionTableTest>(); }
+std::unique_ptr<QObject> makeActionTableTest() {
+    return std::make_unique<ActionTableTest>();
+}
 
 #include "action_table_test.moc"

@@ -16,7 +16,9 @@ using namespace ui;
 
 namespace {
 
-ComposerEdit* editOf(Composer& composer) { return composer.findChild<ComposerEdit*>(); }
+ComposerEdit* editOf(Composer& composer) {
+    return composer.findChild<ComposerEdit*>();
+}
 
 QPushButton* sendOf(Composer& composer) {
     for (QPushButton* button : composer.findChildren<QPushButton*>())
@@ -152,7 +154,8 @@ private slots:
         Composer composer;
         QSignalSpy wished(&composer, &Composer::attachFileWished);
         QMimeData data;
-        data.setUrls({QUrl::fromLocalFile("/tmp/a.png"), QUrl("https://example.org/b.png"), QUrl::fromLocalFile("/tmp/c.jpg")});
+        data.setUrls({QUrl::fromLocalFile("/tmp/a.png"), QUrl("https://example.org/b.png"),
+                      QUrl::fromLocalFile("/tmp/c.jpg")});
         QVERIFY(Composer::accepts(&data));
         composer.take(&data);
         QCOMPARE(wished.size(), 2);
@@ -299,6 +302,8 @@ private slots:
     }
 };
 
-std::unique_ptr<QObject> makeComposerTest() { return std::make_unique<ComposerTest>(); }
+std::unique_ptr<QObject> makeComposerTest() {
+    return std::make_unique<ComposerTest>();
+}
 
 #include "composer_test.moc"

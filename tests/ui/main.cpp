@@ -16,10 +16,11 @@ int main(int argc, char** argv) {
     QStringList arguments = app.arguments();
     QString only;
     if (arguments.size() > 1 && arguments[1].endsWith("Test")) only = arguments.takeAt(1);
-    for (const auto& make : {makeThemeTest, makeMarkdownTest, makeActionTableTest, makeComposerTest, makeTranscriptTest,
-                             makeWindowTest}) {
+    for (const auto& make : {makeThemeTest, makeMarkdownTest, makeActionTableTest, makeComposerTest,
+                             makeTranscriptTest, makeWindowTest}) {
         const std::unique_ptr<QObject> test = make();
-        if (only.isEmpty() || only == test->metaObject()->className()) failures += QTest::qExec(test.get(), arguments);
+        if (only.isEmpty() || only == test->metaObject()->className())
+            failures += QTest::qExec(test.get(), arguments);
     }
     return failures ? 1 : 0;
 }

@@ -13,15 +13,17 @@ class MarkdownTest : public QObject {
     Q_OBJECT
 private slots:
     void blocksOfAllKinds() {
-        const auto blocks = parseMarkdown(u"# Title\n\ntext **bold** and `code`\n\n- one\n- two\n  1. inner\n\n> quoted\n\n"
-                                          u"```cpp\nint a;\n\nint b;\n```\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n---\n");
+        const auto blocks = parseMarkdown(
+            u"# Title\n\ntext **bold** and `code`\n\n- one\n- two\n  1. inner\n\n> quoted\n\n"
+            u"```cpp\nint a;\n\nint b;\n```\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n---\n");
         QCOMPARE(blocks.size(), 9);
         QCOMPARE(blocks[0].kind, Kind::Heading);
         QCOMPARE(blocks[0].level, 1);
         QCOMPARE(blocks[1].text, QString("text bold and code"));
         QCOMPARE(blocks[1].spans.size(), 2);
         QVERIFY(blocks[1].spans[0].bold);
-        QCOMPARE(blocks[1].text.mid(blocks[1].spans[1].start, blocks[1].spans[1].length), QString("code"));
+        QCOMPARE(blocks[1].text.mid(blocks[1].spans[1].start, blocks[1].spans[1].length),
+                 QString("code"));
         QCOMPARE(blocks[2].marker, QString("•"));
         QCOMPARE(blocks[2].indent, 1);
         QCOMPARE(blocks[4].marker, QString("1."));
@@ -38,7 +40,8 @@ private slots:
     }
 
     void htmlStaysText() {
-        const auto blocks = parseMarkdown(u"<script>alert(1)</script>\n\na <b>bold</b> <img src=\"http://x/y.png\">");
+        const auto blocks = parseMarkdown(
+            u"<script>alert(1)</script>\n\na <b>bold</b> <img src=\"http://x/y.png\">");
         QCOMPARE(blocks[0].text, QString("<script>alert(1)</script>"));
         QCOMPARE(blocks[1].text, QString("a <b>bold</b> <img src=\"http://x/y.png\">"));
     }
@@ -46,14 +49,22 @@ private slots:
     void onlyHarmlessLinksCanBeOpened_data() {
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("link");
-        QTest::newRow("https") << "[a](https://example.org/x)" << "https://example.org/x";
-        QTest::newRow("bare") << "see https://example.org" << "https://example.org";
-        QTest::newRow("mail") << "[a](mailto:a@b.c)" << "mailto:a@b.c";
-        QTest::newRow("javascript") << "[a](javascript:alert(1))" << "";
-        QTest::newRow("file") << "[a](file:///etc/passwd)" << "";
-        QTest::newRow("own action") << "[a](action:continue)" << "";
-        QTest::newRow("data") << "[a](data:text/html,x)" << "";
-        QTest::newRow("entity") << "[a](java&#115;cript:alert(1))" << "";
+        QTest::newRow("https") << "[a](https://example.org/x)"
+                               << "https://example.org/x";
+        QTest::newRow("bare") << "see https://example.org"
+                              << "https://example.org";
+        QTest::newRow("mail") << "[a](mailto:a@b.c)"
+                              << "mailto:a@b.c";
+        QTest::newRow("javascript") << "[a](javascript:alert(1))"
+                                    << "";
+        QTest::newRow("file") << "[a](file:///etc/passwd)"
+                              << "";
+        QTest::newRow("own action") << "[a](action:continue)"
+                                    << "";
+        QTest::newRow("data") << "[a](data:text/html,x)"
+                              << "";
+        QTest::newRow("entity") << "[a](java&#115;cript:alert(1))"
+                                << "";
     }
 
     void onlyHarmlessLinksCanBeOpened() {
@@ -67,7 +78,8 @@ private slots:
     }
 
     void picturesFromElsewhereAreOnlyNamed() {
-        const auto blocks = parseMarkdown(u"![a cat](https://example.org/cat.png) ![](https://example.org/dog.png)");
+        const auto blocks = parseMarkdown(
+            u"![a cat](https://example.org/cat.png) ![](https://example.org/dog.png)");
         QCOMPARE(blocks.size(), 1);
         QCOMPARE(blocks[0].text, QString("a cat https://example.org/dog.png"));
         QCOMPARE(blocks[0].spans[0].link, QString("https://example.org/cat.png"));
@@ -80,7 +92,8 @@ private slots:
         QVERIFY(blocks[0].spans[0].math && blocks[0].spans[1].math);
         QVERIFY(!blocks[0].spans[0].italic);
         QCOMPARE(parseMarkdown(u"```\n\\(x\\)\n```")[0].text, QString("\\(x\\)"));
-        QCOMPARE(parseMarkdown(u"a \\\\(not a formula\\\\)")[0].text, QString("a \\(not a formula\\)"));
+        QCOMPARE(parseMarkdown(u"a \\\\(not a formula\\\\)")[0].text,
+                 QString("a \\(not a formula\\)"));
         // More than sixteen need more than one digit of their placeholder.
         QString many;
         for (int i = 0; i < 40; ++i) many += QString("\\(f_{%1}\\) ").arg(i);
@@ -95,17 +108,22 @@ private slots:
     }
 
     void entitiesAreRead() {
-        QCOMPARE(parseMarkdown(u"a &amp; b &lt;c&gt; &#169; &nosuch;")[0].text, QString("a & b <c> © &nosuch;"));
+        QCOMPARE(parseMarkdown(u"a &amp; b &lt;c&gt; &#169; &nosuch;")[0].text,
+                 QString("a & b <c> © &nosuch;"));
     }
 
     void textInPiecesEqualsTextAtOnce_data() {
         QTest::addColumn<QString>("text");
-        QTest::newRow("mixed") << "# T\n\npara one\nline two\n\n- a\n- b\n\n  more of b\n\n- c\n\nafter\n\n```py\nx = 1\n\ny = 2\n"
-                                  "```\n\n1. x\n\n2. y\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> q\n>\n> r\n\nend\n";
+        QTest::newRow("mixed")
+            << "# T\n\npara one\nline two\n\n- a\n- b\n\n  more of b\n\n- c\n\nafter\n\n```py\nx = "
+               "1\n\ny = 2\n"
+               "```\n\n1. x\n\n2. y\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> q\n>\n> r\n\nend\n";
         QTest::newRow("open fence") << "text\n\n~~~\ncode\n\n- not a list\n\nstill code";
-        QTest::newRow("nested fence") << "- item\n\n  ```c\n  int a;\n\n  int b;\n  ```\n\n- next\n\nlast";
+        QTest::newRow("nested fence")
+            << "- item\n\n  ```c\n  int a;\n\n  int b;\n  ```\n\n- next\n\nlast";
         QTest::newRow("setext") << "Title\n=====\n\nSub\n---\n\ntext";
-        QTest::newRow("clusters") << QString::fromUtf8("👩‍👩‍👧‍👦 🇨🇭\n\nक्षि नमस्ते\n\nשלום API عربي\n");
+        QTest::newRow("clusters") << QString::fromUtf8("👩‍👩‍👧‍👦 🇨🇭\n\nक्षि नमस्ते\n\nשלום API "
+                                                       "عربي\n");
     }
 
     void textInPiecesEqualsTextAtOnce() {
@@ -140,12 +158,14 @@ private slots:
         for (int i = 0; i < 60; ++i) paragraph += "word ";
         qsizetype written = 0;
         for (int i = 0; i < 400; ++i) {
-            for (qsizetype at = 0; at < paragraph.size(); at += 15) document.append(QStringView(paragraph).mid(at, 15));
+            for (qsizetype at = 0; at < paragraph.size(); at += 15)
+                document.append(QStringView(paragraph).mid(at, 15));
             document.append(u"\n\n");
             written += paragraph.size();
         }
         QCOMPARE(document.blocks().size(), 400);
-        // Each paragraph is parsed once per piece while it grows, about 11 times its length; not 400 times.
+        // Each paragraph is parsed once per piece while it grows, about 11 times its length; not
+        // 400 times.
         QVERIFY2(document.parsedCharacters() < written * 40,
                  qPrintable(QString("%1 for %2").arg(document.parsedCharacters()).arg(written)));
     }
@@ -161,8 +181,10 @@ private slots:
         QTest::newRow("formulas") << QString("\\(").repeated(20000);
         QTest::newRow("entities") << QString("&#x41;").repeated(10000);
         QTest::newRow("one line") << QString(1'000'000, 'a');
-        QTest::newRow("nul and lone surrogates") << QString("a") + QChar(0) + QChar(0xD800) + "b" + QChar(0xDC00);
-        QTest::newRow("table") << "|" + QString("a|").repeated(200) + "\n|" + QString("-|").repeated(200) + "\n" +
+        QTest::newRow("nul and lone surrogates")
+            << QString("a") + QChar(0) + QChar(0xD800) + "b" + QChar(0xDC00);
+        QTest::newRow("table") << "|" + QString("a|").repeated(200) + "\n|" +
+                                      QString("-|").repeated(200) + "\n" +
                                       ("|" + QString("b|").repeated(200) + "\n").repeated(50);
     }
 
@@ -176,6 +198,8 @@ private slots:
     }
 };
 
-std::unique_ptr<QObject> makeMarkdownTest() { return std::make_unique<MarkdownTest>(); }
+std::unique_ptr<QObject> makeMarkdownTest() {
+    return std::make_unique<MarkdownTest>();
+}
 
 #include "markdown_test.moc"

@@ -29,17 +29,25 @@ private slots:
         const Colours c = dark ? darkColours() : lightColours();
         const std::pair<const char*, QColor> backgrounds[] = {
             {"window", c.window}, {"surface", c.surface}, {"raised", c.raised}};
-        const std::pair<const char*, QColor> texts[] = {{"text", c.text},     {"muted", c.muted}, {"accent", c.accent},
-                                                        {"fourth", c.fourth}, {"good", c.good},   {"bad", c.bad}};
-        const std::pair<const char*, QColor> graphs[] = {
-            {"accent", c.accent}, {"second", c.second}, {"third", c.third}, {"fourth", c.fourth}, {"muted", c.muted}};
+        const std::pair<const char*, QColor> texts[] = {{"text", c.text},     {"muted", c.muted},
+                                                        {"accent", c.accent}, {"fourth", c.fourth},
+                                                        {"good", c.good},     {"bad", c.bad}};
+        const std::pair<const char*, QColor> graphs[] = {{"accent", c.accent},
+                                                         {"second", c.second},
+                                                         {"third", c.third},
+                                                         {"fourth", c.fourth},
+                                                         {"muted", c.muted}};
         for (const auto& [backName, back] : backgrounds) {
             for (const auto& [name, colour] : texts)
                 QVERIFY2(contrastRatio(colour, back) >= 4.5,
-                         qPrintable(QString("%1 on %2: %3").arg(name, backName).arg(contrastRatio(colour, back))));
+                         qPrintable(QString("%1 on %2: %3")
+                                        .arg(name, backName)
+                                        .arg(contrastRatio(colour, back))));
             for (const auto& [name, colour] : graphs)
                 QVERIFY2(contrastRatio(colour, back) >= 3.0,
-                         qPrintable(QString("%1 on %2: %3").arg(name, backName).arg(contrastRatio(colour, back))));
+                         qPrintable(QString("%1 on %2: %3")
+                                        .arg(name, backName)
+                                        .arg(contrastRatio(colour, back))));
         }
         QVERIFY(contrastRatio(c.onAccent, c.accent) >= 4.5);
         // Marked text is drawn in the window's colour on `fourth`.
@@ -48,8 +56,10 @@ private slots:
 
     void highContrastPalettesWin() {
         QPalette system;
-        for (auto role : {QPalette::Window, QPalette::Base, QPalette::Button}) system.setColor(role, Qt::black);
-        for (auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText}) system.setColor(role, Qt::white);
+        for (auto role : {QPalette::Window, QPalette::Base, QPalette::Button})
+            system.setColor(role, Qt::black);
+        for (auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+            system.setColor(role, Qt::white);
         system.setColor(QPalette::Highlight, Qt::yellow);
         system.setColor(QPalette::HighlightedText, Qt::black);
         QVERIFY(isHighContrast(system));
@@ -105,6 +115,8 @@ private slots:
     }
 };
 
-std::unique_ptr<QObject> makeThemeTest() { return std::make_unique<ThemeTest>(); }
+std::unique_ptr<QObject> makeThemeTest() {
+    return std::make_unique<ThemeTest>();
+}
 
 #include "theme_test.moc"

@@ -30,11 +30,16 @@ MessageRow row(qint64 id, engine::Role role, const QString& text) {
     return out;
 }
 
-MessageRow answer(qint64 id, const QString& text) { return row(id, engine::Role::Assistant, text); }
-MessageRow question(qint64 id, const QString& text) { return row(id, engine::Role::User, text); }
+MessageRow answer(qint64 id, const QString& text) {
+    return row(id, engine::Role::Assistant, text);
+}
+MessageRow question(qint64 id, const QString& text) {
+    return row(id, engine::Role::User, text);
+}
 
-const QString kParagraph = "The quick brown fox jumps over the lazy dog and **keeps running** through `the code`, until "
-                           "the paragraph has become long enough to be broken into several lines of the column.";
+const QString kParagraph =
+    "The quick brown fox jumps over the lazy dog and **keeps running** through `the code`, until "
+    "the paragraph has become long enough to be broken into several lines of the column.";
 
 struct Shown {
     ConversationModel model;
@@ -46,7 +51,8 @@ struct Shown {
     }
     void hover(const QPoint& at) {
         QWidget* port = view.viewport();
-        QMouseEvent move(QEvent::MouseMove, at, port->mapToGlobal(QPointF(at)), Qt::NoButton, Qt::NoButton, {});
+        QMouseEvent move(QEvent::MouseMove, at, port->mapToGlobal(QPointF(at)), Qt::NoButton,
+                         Qt::NoButton, {});
         QApplication::sendEvent(port, &move);
     }
     // The first point of the viewport that can be clicked; (-1, -1) if there is none.
@@ -54,14 +60,15 @@ struct Shown {
         for (int y = 2; y < view.viewport()->height(); y += 4)
             for (int x = 2; x < view.viewport()->width(); x += 6) {
                 hover(QPoint(x, y));
-                if (view.viewport()->cursor().shape() == Qt::PointingHandCursor) return QPoint(x, y);
+                if (view.viewport()->cursor().shape() == Qt::PointingHandCursor)
+                    return QPoint(x, y);
             }
         return QPoint(-1, -1);
     }
 };
 
-// The longest time that the event loop was busy. Counted in processor time, so that other programs on the
-// machine do not count.
+// The longest time that the event loop was busy. Counted in processor time, so that other programs
+// on the machine do not count.
 class Watchdog : public QObject {
 public:
     Watchdog() {
@@ -88,9 +95,11 @@ private slots:
     void fiveThousandMessagesOpenWithinASecond() {
         std::vector<MessageRow> rows;
         for (int i = 1; i <= 5000; ++i) {
-            rows.push_back(i % 2 ? question(i, QString("Question %1: what about %2?").arg(i).arg(kParagraph))
-                                 : answer(i, QString("# Answer %1\n\n").arg(i) + (kParagraph + "\n\n").repeated(3) +
-                                                 "```cpp\nint a = 1;\n```\n"));
+            rows.push_back(
+                i % 2 ? question(i, QString("Question %1: what about %2?").arg(i).arg(kParagraph))
+                      : answer(i, QString("# Answer %1\n\n").arg(i) +
+                                      (kParagraph + "\n\n").repeated(3) +
+                                      "```cpp\nint a = 1;\n```\n"));
             if (i % 25 == 1) {
                 engine::Attachment file;
                 file.sha256 = std::to_string(i);
@@ -105,16 +114,20 @@ private slots:
         shown.model.setRows(std::move(rows));
         shown.view.viewport()->repaint();
         QVERIFY2(clock.elapsed() < 1000, qPrintable(QString("%1 ms").arg(clock.elapsed())));
-        QVERIFY2(shown.view.laidOutRows() < 100, qPrintable(QString::number(shown.view.laidOutRows())));
+        QVERIFY2(shown.view.laidOutRows() < 100,
+                 qPrintable(QString::number(shown.view.laidOutRows())));
         QVERIFY(shown.view.followsEnd());
-        QCOMPARE(shown.view.verticalScrollBar()->value(), shown.view.verticalScrollBar()->maximum());
+        QCOMPARE(shown.view.verticalScrollBar()->value(),
+                 shown.view.verticalScrollBar()->maximum());
 
         // Anywhere in it, and at each step, no longer than a tenth of a second.
         for (int step = 0; step <= 40; ++step) {
             clock.restart();
-            shown.view.verticalScrollBar()->setValue(shown.view.verticalScrollBar()->maximum() * step / 40);
+            shown.view.verticalScrollBar()->setValue(shown.view.verticalScrollBar()->maximum() *
+                                                     step / 40);
             shown.view.viewport()->repaint();
-            QVERIFY2(clock.elapsed() < 100, qPrintable(QString("%1 ms at %2").arg(clock.elapsed()).arg(step)));
+            QVERIFY2(clock.elapsed() < 100,
+                     qPrintable(QString("%1 ms at %2").arg(clock.elapsed()).arg(step)));
         }
         clock.restart();
         shown.view.scrollToMessage(2500, "Answer 2500");
@@ -132,9 +145,12 @@ private slots:
         shown.model.setActivity(activity);
         // About 30,000 tokens: paragraphs, lists, a long code block and a table.
         QString text;
-        for (int i = 0; i < 420; ++i) text += kParagraph + QString(" %1\n\n- item\n- item two\n\n").arg(i);
-        text += "```cpp\n" + QString("int value = compute(1, 2, 3); // a comment\n").repeated(900) + "```\n\n";
-        text += "| a | b | c |\n|---|---|---|\n" + QString("| one | two | three four five |\n").repeated(200);
+        for (int i = 0; i < 420; ++i)
+            text += kParagraph + QString(" %1\n\n- item\n- item two\n\n").arg(i);
+        text += "```cpp\n" + QString("int value = compute(1, 2, 3); // a comment\n").repeated(900) +
+                "```\n\n";
+        text += "| a | b | c |\n|---|---|---|\n" +
+                QString("| one | two | three four five |\n").repeated(200);
         QVERIFY(text.size() > 90'000);
         Watchdog watchdog;
         const int piece = 60;
@@ -151,11 +167,13 @@ private slots:
     void textIsFollowedOnlyAtTheEnd() {
         Shown shown;
         std::vector<MessageRow> rows;
-        for (int i = 1; i <= 20; ++i) rows.push_back(i % 2 ? question(i, kParagraph) : answer(i, kParagraph.repeated(3)));
+        for (int i = 1; i <= 20; ++i)
+            rows.push_back(i % 2 ? question(i, kParagraph) : answer(i, kParagraph.repeated(3)));
         shown.model.setRows(std::move(rows));
         QScrollBar* bar = shown.view.verticalScrollBar();
         const auto grow = [&] {
-            shown.model.appendDelta({engine::Channel::Answer, ("\n\n" + kParagraph.repeated(4)).toStdString()});
+            shown.model.appendDelta(
+                {engine::Channel::Answer, ("\n\n" + kParagraph.repeated(4)).toStdString()});
             QTest::qWait(60);
         };
         grow();
@@ -179,7 +197,8 @@ private slots:
     void changingTheVersionDoesNotScroll() {
         Shown shown;
         std::vector<MessageRow> rows;
-        for (int i = 1; i <= 30; ++i) rows.push_back(i % 2 ? question(i, kParagraph) : answer(i, kParagraph.repeated(4)));
+        for (int i = 1; i <= 30; ++i)
+            rows.push_back(i % 2 ? question(i, kParagraph) : answer(i, kParagraph.repeated(4)));
         auto other = rows;
         other.resize(20);
         other.push_back(question(100, "Another version"));
@@ -197,12 +216,14 @@ private slots:
         Shown shown;
         std::vector<MessageRow> rows;
         for (int i = 1; i <= 200; ++i)
-            rows.push_back(i % 2 ? question(i, "short") : answer(i, "```\n" + QString("x\n").repeated(i % 40) + "```\n"));
+            rows.push_back(i % 2 ? question(i, "short")
+                                 : answer(i, "```\n" + QString("x\n").repeated(i % 40) + "```\n"));
         shown.model.setRows(std::move(rows));
         QScrollBar* bar = shown.view.verticalScrollBar();
         bar->setValue(bar->maximum() - 10);
         QCOMPARE(bar->value(), bar->maximum() - 10); // near the end is not the end
-        // What is seen moves by as much as the bar was moved, although guessed heights become real ones.
+        // What is seen moves by as much as the bar was moved, although guessed heights become real
+        // ones.
         for (int step = 0; step < 60; ++step) {
             shown.view.viewport()->repaint();
             const QImage before = shown.view.viewport()->grab().toImage();
@@ -210,7 +231,8 @@ private slots:
             bar->setValue(bar->value() - by);
             const QImage after = shown.view.viewport()->grab().toImage();
             const int width = before.width(), height = before.height();
-            // Rounded corners that the edge cuts are drawn a shade differently; text that moved differs by much.
+            // Rounded corners that the edge cuts are drawn a shade differently; text that moved
+            // differs by much.
             int moved = 0;
             for (int y = 0; y < height - by - 60; ++y)
                 for (int x = 0; x < width; ++x)
@@ -221,10 +243,12 @@ private slots:
 
     void textCanBeSelectedAndCopied() {
         Shown shown;
-        shown.model.setRows({question(1, "first\nsecond"), answer(2, "plain **bold** text\n\n| a | b |\n|---|---|\n| 1 | 2 |")});
+        shown.model.setRows({question(1, "first\nsecond"),
+                             answer(2, "plain **bold** text\n\n| a | b |\n|---|---|\n| 1 | 2 |")});
         QVERIFY(!shown.view.copy());
         shown.view.selectAll();
-        QCOMPARE(shown.view.selectedText(), QString("first\nsecond\n\nplain bold text\na\tb\n1\t2"));
+        QCOMPARE(shown.view.selectedText(),
+                 QString("first\nsecond\n\nplain bold text\na\tb\n1\t2"));
         QVERIFY(shown.view.copy());
         QCOMPARE(QApplication::clipboard()->text(), shown.view.selectedText());
     }
@@ -238,8 +262,9 @@ private slots:
         const QPoint from(left + 1, 30);
         QTest::mousePress(port, Qt::LeftButton, {}, from);
         QTest::mouseMove(port, QPoint(port->width() - 2, 30));
-        QMouseEvent move(QEvent::MouseMove, QPointF(port->width() - 2, 30), port->mapToGlobal(QPointF(port->width() - 2, 30)),
-                         Qt::NoButton, Qt::LeftButton, {});
+        QMouseEvent move(QEvent::MouseMove, QPointF(port->width() - 2, 30),
+                         port->mapToGlobal(QPointF(port->width() - 2, 30)), Qt::NoButton,
+                         Qt::LeftButton, {});
         QApplication::sendEvent(port, &move);
         QTest::mouseRelease(port, Qt::LeftButton, {}, QPoint(port->width() - 2, 30));
         QCOMPARE(shown.view.selectedText(), QString("alpha beta gamma"));
@@ -329,7 +354,8 @@ private slots:
     void findMarksAndWalks() {
         Shown shown;
         std::vector<MessageRow> rows;
-        for (int i = 1; i <= 60; ++i) rows.push_back(i % 2 ? question(i, "nothing") : answer(i, kParagraph));
+        for (int i = 1; i <= 60; ++i)
+            rows.push_back(i % 2 ? question(i, "nothing") : answer(i, kParagraph));
         rows[9] = answer(10, "a needle and another needle");
         rows[49] = answer(50, "the last Needle");
         shown.model.setRows(std::move(rows));
@@ -419,6 +445,8 @@ private slots:
     }
 };
 
-std::unique_ptr<QObject> makeTranscriptTest() { return std::make_unique<TranscriptTest>(); }
+std::unique_ptr<QObject> makeTranscriptTest() {
+    return std::make_unique<TranscriptTest>();
+}
 
 #include "transcript_test.moc"

@@ -39,7 +39,8 @@ bool needsName(const QWidget* widget) {
 }
 
 QString nameOf(const QWidget* widget) {
-    QAccessibleInterface* iface = QAccessible::queryAccessibleInterface(const_cast<QWidget*>(widget));
+    QAccessibleInterface* iface =
+        QAccessible::queryAccessibleInterface(const_cast<QWidget*>(widget));
     return iface ? iface->text(QAccessible::Name) : QString();
 }
 
@@ -55,16 +56,18 @@ void checkNames(QWidget& top) {
         if (!needsName(widget)) continue;
         // Parts that Qt puts into its own controls are named by these.
         const QWidget* parent = widget->parentWidget();
-        if (qobject_cast<const QComboBox*>(parent) || qobject_cast<const QAbstractSpinBox*>(parent) ||
-            qobject_cast<const QLineEdit*>(parent))
+        if (qobject_cast<const QComboBox*>(parent) ||
+            qobject_cast<const QAbstractSpinBox*>(parent) || qobject_cast<const QLineEdit*>(parent))
             continue;
         if (QString(parent->metaObject()->className()).startsWith("QComboBox") ||
             QString(widget->metaObject()->className()) == "QMenuBarExtension" ||
-            QString(widget->metaObject()->className()).startsWith("QComboBox") )
+            QString(widget->metaObject()->className()).startsWith("QComboBox"))
             continue;
         QVERIFY2(!nameOf(widget).isEmpty(), qPrintable(describe(widget)));
-        if (const auto* button = qobject_cast<const QAbstractButton*>(widget); button && button->text().isEmpty())
-            QVERIFY2(!button->toolTip().isEmpty() || !button->accessibleName().isEmpty(), qPrintable(describe(widget)));
+        if (const auto* button = qobject_cast<const QAbstractButton*>(widget);
+            button && button->text().isEmpty())
+            QVERIFY2(!button->toolTip().isEmpty() || !button->accessibleName().isEmpty(),
+                     qPrintable(describe(widget)));
     }
 }
 
@@ -92,10 +95,12 @@ private slots:
         MainWindow window;
         ConversationModel model;
         window.transcript().setModel(&model);
-        window.transcript().setEmptyChat({"Model", "A sentence.", "A notice.", {"one", "two", "three"}});
+        window.transcript().setEmptyChat(
+            {"Model", "A sentence.", "A notice.", {"one", "two", "three"}});
         window.show();
         window.sidebar().setChats(sampleChats());
-        window.showNotice({"n", NoticeKind::Warning, "Text", "details", {{"a", "Try Again"}}, true});
+        window.showNotice(
+            {"n", NoticeKind::Warning, "Text", "details", {{"a", "Try Again"}}, true});
         window.composer().attachPath("/tmp/a.png");
         SlotState slot;
         slot.mark = SlotState::Mark::Warning;
@@ -122,7 +127,8 @@ private slots:
             // The icons in a field are shown by Qt; the field itself is the target.
             if (!button->isVisible() || qobject_cast<QLineEdit*>(button->parentWidget())) continue;
             QVERIFY2(button->width() >= 27 && button->height() >= 27,
-                     qPrintable(describe(button) + QString(" %1×%2").arg(button->width()).arg(button->height())));
+                     qPrintable(describe(button) +
+                                QString(" %1×%2").arg(button->width()).arg(button->height())));
         }
     }
 
@@ -182,6 +188,9 @@ private slots:
         QTest::qWait(20);
         QCOMPARE(window.width(), 640);
         QVERIFY(window.composer().width() > 400);
+        // Also what was shown already has the new size.
+        for (const QWidget* widget : window.findChildren<QWidget*>())
+            QVERIFY2(widget->font().pointSizeF() > 1.6 * 10 * 0.85, qPrintable(describe(widget)));
         for (const QAbstractButton* button : window.composer().findChildren<QAbstractButton*>())
             if (button->isVisible()) QVERIFY(window.composer().rect().contains(button->geometry()));
         applyTextZoom(100);
@@ -205,7 +214,8 @@ private slots:
         QVERIFY(!window.statusLine().isVisible());
         QVERIFY(!window.actionSet().action(ActionId::StatusBar)->isChecked());
         MainWindow other;
-        for (const QByteArray& garbage : {QByteArray(), QByteArray("nonsense"), saved.left(saved.size() / 2)})
+        for (const QByteArray& garbage :
+             {QByteArray(), QByteArray("nonsense"), saved.left(saved.size() / 2)})
             other.restoreLayout(garbage);
         other.show();
         QVERIFY(other.statusLine().isVisible());
@@ -220,7 +230,8 @@ private slots:
         data.setUrls({QUrl::fromLocalFile("/tmp/photo.png")});
         drop(&window, &data);
         QCOMPARE(wished.size(), 1);
-        QVERIFY(!window.transcript().acceptDrops() && !window.transcript().viewport()->acceptDrops());
+        QVERIFY(!window.transcript().acceptDrops() &&
+                !window.transcript().viewport()->acceptDrops());
         QVERIFY(!window.sidebar().acceptDrops());
     }
 
@@ -293,7 +304,8 @@ private slots:
         sidebar.setChats(sampleChats());
         auto* list = sidebar.findChild<QListView*>();
         QStringList rows;
-        for (int i = 0; i < list->model()->rowCount(); ++i) rows += list->model()->index(i, 0).data().toString();
+        for (int i = 0; i < list->model()->rowCount(); ++i)
+            rows += list->model()->index(i, 0).data().toString();
         QCOMPARE(rows, QStringList({"Pinned", "Gamma", "Today", "Alpha", "Yesterday", "Beta"}));
         sidebar.setCurrent(1);
         QCOMPARE(sidebar.neighbour(1), 2);
@@ -351,7 +363,8 @@ private slots:
         QCOMPARE(wished[0][1].toString(), QString("again"));
         window.hideNotice("disk");
         QTest::qWait(10);
-        for (QAbstractButton* button : window.findChildren<QAbstractButton*>()) QVERIFY(button->text() != "Try Again");
+        for (QAbstractButton* button : window.findChildren<QAbstractButton*>())
+            QVERIFY(button->text() != "Try Again");
     }
 
     void thePanelSaysNotAvailableInsteadOfNothing() {
@@ -419,6 +432,8 @@ private slots:
     }
 };
 
-std::unique_ptr<QObject> makeWindowTest() { return std::make_unique<WindowTest>(); }
+std::unique_ptr<QObject> makeWindowTest() {
+    return std::make_unique<WindowTest>();
+}
 
 #include "window_test.moc"

@@ -19,16 +19,24 @@ namespace {
 constexpr qint64 kGiB = 1024ll * 1024 * 1024;
 
 ui::ChatEntry chat(qint64 id, const char* title, int daysAgo, bool pinned = false) {
-    return {id, QString::fromUtf8(title), QDateTime::currentDateTime().addDays(-daysAgo).addSecs(-id * 60), pinned, false,
+    return {id,
+            QString::fromUtf8(title),
+            QDateTime::currentDateTime().addDays(-daysAgo).addSecs(-id * 60),
+            pinned,
+            false,
             false};
 }
 
 void fillSidebar(Shown& shown) {
     QList<ui::ChatEntry> chats = {
-        chat(1, "Garden plan for spring", 12, true), chat(2, "Error on the invoice page", 0),
-        chat(3, "Letter to the landlord", 0),        chat(4, "Reading list, short novels", 0),
-        chat(5, "Tax form screenshot", 1),           chat(6, "Bread with little yeast", 1),
-        chat(7, "Names for the boat", 1),            chat(8, "Excel: sum by month", 4),
+        chat(1, "Garden plan for spring", 12, true),
+        chat(2, "Error on the invoice page", 0),
+        chat(3, "Letter to the landlord", 0),
+        chat(4, "Reading list, short novels", 0),
+        chat(5, "Tax form screenshot", 1),
+        chat(6, "Bread with little yeast", 1),
+        chat(7, "Names for the boat", 1),
+        chat(8, "Excel: sum by month", 4),
         chat(9, "Summary of the lease", 5),
     };
     chats[1].running = true;
@@ -107,17 +115,21 @@ void common(Shown& shown) {
     shown.window.setModelLoaded(true);
 }
 
-const char* const kAnswer =
-    "The page tries to format the total as money, but at that moment `total` is text, not a number. Text has no "
-    "`toFixed`, so line 88 of **invoice.js** stops.\n\nTurn it into a number before formatting:\n\n```javascript\nconst "
-    "total = Number(invoice.total);\nif (Number.isNaN(total)) throw new Error(\"total is missing\");\ncell.textContent = "
-    "total.toFixed(2);\n```\n\nIf totals arrive with a comma, as in **1.204,50**, replace it first; otherwise the value "
-    "becomes";
+const char* const kAnswer = "The page tries to format the total as money, but at that moment "
+                            "`total` is text, not a number. Text has no "
+                            "`toFixed`, so line 88 of **invoice.js** stops.\n\nTurn it into a "
+                            "number before formatting:\n\n```javascript\nconst "
+                            "total = Number(invoice.total);\nif (Number.isNaN(total)) throw new "
+                            "Error(\"total is missing\");\ncell.textContent = "
+                            "total.toFixed(2);\n```\n\nIf totals arrive with a comma, as in "
+                            "**1.204,50**, replace it first; otherwise the value "
+                            "becomes";
 
 void startQuestion(Shown& shown) {
     common(shown);
     shown.window.setTitle("Error on the invoice page");
-    engine::Message question = message(1, engine::Role::User, "What does this error mean, and how do I fix it?");
+    engine::Message question =
+        message(1, engine::Role::User, "What does this error mean, and how do I fix it?");
     engine::Attachment file;
     file.sha256 = "abc";
     file.fileName = "error.png";
@@ -131,7 +143,8 @@ void startQuestion(Shown& shown) {
 void answering(Shown& shown) {
     startQuestion(shown);
     engine::Message answer = message(2, engine::Role::Assistant, "");
-    answer.thinking = "The picture shows a TypeError. toFixed exists on numbers only, so total must be a string.";
+    answer.thinking =
+        "The picture shows a TypeError. toFixed exists on numbers only, so total must be a string.";
     answer.figures.thinkingSeconds = 6;
     answer.state = engine::MessageState::Growing;
     shown.window.setAnswering(true);
@@ -154,7 +167,8 @@ void answering(Shown& shown) {
     ui::PanelState panel = panelState("Answering");
     for (int i = 0; i < 40; ++i) {
         panel.readingPerSecond = i > 5 && i < 9 ? std::optional(1780.0) : std::nullopt;
-        panel.writingPerSecond = i < 9 ? std::nullopt : std::optional(13.0 + std::sin(i * 0.9) + i * 0.05);
+        panel.writingPerSecond =
+            i < 9 ? std::nullopt : std::optional(13.0 + std::sin(i * 0.9) + i * 0.05);
         shown.window.panel().setState(panel);
     }
     shown.window.statusLine().setState("Answering · 214 words");
@@ -197,7 +211,8 @@ void stopped(Shown& shown) {
     engine::Message answer = message(2, engine::Role::Assistant, kAnswer);
     answer.state = engine::MessageState::Stopped;
     answer.figures.thinkingSeconds = 6;
-    answer.thinking = "The picture shows a TypeError. toFixed exists on numbers only, so total must be a string.\n\nI "
+    answer.thinking = "The picture shows a TypeError. toFixed exists on numbers only, so total "
+                      "must be a string.\n\nI "
                       "should show the fix first, then the comma case.";
     shown.model.appendRow({answer, 2, 3});
     shown.window.panel().setState(panelState("Ready"));
@@ -211,7 +226,9 @@ void error(Shown& shown) {
     card.kind = ui::NoticeKind::Bad;
     card.text = "There was not enough memory: 1.2 GiB more is needed, other programs hold 6 GiB.";
     card.details = "reading the prompt: kv cache: needs 1.2 GiB, 0.3 GiB free";
-    card.remedies = {{"shorter", "Use Shorter Conversation"}, {"no-draft", "Turn Drafting Off"}, {"again", "Try Again"}};
+    card.remedies = {{"shorter", "Use Shorter Conversation"},
+                     {"no-draft", "Turn Drafting Off"},
+                     {"again", "Try Again"}};
     shown.model.setErrorCard(card);
     ui::Notice bar;
     bar.id = "saving";
@@ -224,15 +241,22 @@ void error(Shown& shown) {
     shown.window.statusLine().setSaved("Not saved");
 }
 
-const char* const kMarkdown =
-    "# A heading\n\nA paragraph with *emphasis*, **strength**, `code`, ~~wrong~~ and a [link](https://example.org). HTML "
-    "stays text: <b>bold</b>.\n\n## Lists\n\n1. First\n2. Second, which is long enough that it must be broken into a "
-    "second line within the column of the transcript\n   - inner one\n   - inner two\n     1. deeper\n3. Third\n\n- [x] "
-    "done\n- [ ] open\n\n> A quotation that says something\n> over two lines.\n\n| Part | Memory | Share |\n|:--|--:|:-:|\n| "
-    "Model | 15.6 GiB | 82 % |\n| Vision part | 1.4 GiB | 7 % |\n| Draft help, with a longer name | 1.6 GiB | 8 % "
-    "|\n\n---\n\n### A formula\n\nInline \\(a_1^2 + b_1^2 = c^2\\) keeps its source.\n\n```python\ndef "
-    "quick(values):\n    if len(values) < 2: return values\n    pivot, rest = values[0], values[1:]\n    return quick([v for "
-    "v in rest if v < pivot]) + [pivot] + quick([v for v in rest if v >= pivot])  # a line too long for the card\n```\n";
+const char* const kMarkdown = "# A heading\n\nA paragraph with *emphasis*, **strength**, `code`, "
+                              "~~wrong~~ and a [link](https://example.org). HTML "
+                              "stays text: <b>bold</b>.\n\n## Lists\n\n1. First\n2. Second, which "
+                              "is long enough that it must be broken into a "
+                              "second line within the column of the transcript\n   - inner one\n   "
+                              "- inner two\n     1. deeper\n3. Third\n\n- [x] "
+                              "done\n- [ ] open\n\n> A quotation that says something\n> over two "
+                              "lines.\n\n| Part | Memory | Share |\n|:--|--:|:-:|\n| "
+                              "Model | 15.6 GiB | 82 % |\n| Vision part | 1.4 GiB | 7 % |\n| Draft "
+                              "help, with a longer name | 1.6 GiB | 8 % "
+                              "|\n\n---\n\n### A formula\n\nInline \\(a_1^2 + b_1^2 = c^2\\) keeps "
+                              "its source.\n\n```python\ndef "
+                              "quick(values):\n    if len(values) < 2: return values\n    pivot, "
+                              "rest = values[0], values[1:]\n    return quick([v for "
+                              "v in rest if v < pivot]) + [pivot] + quick([v for v in rest if v >= "
+                              "pivot])  # a line too long for the card\n```\n";
 
 void markdown(Shown& shown) {
     common(shown);
@@ -252,13 +276,26 @@ void empty(Shown& shown) {
     page.title = "Muse Glimmer 30B";
     page.sentence = "Everything you write stays on this computer.";
     page.notice = "This is a test model: it answers nonsense.";
-    page.starters = {"Explain this screenshot to me: what does the message mean, and what should I do?",
-                     "Write a friendly letter to my landlord about the broken heating.",
-                     "Plan a week of quick dinners for two, without meat."};
+    page.starters = {
+        "Explain this screenshot to me: what does the message mean, and what should I do?",
+        "Write a friendly letter to my landlord about the broken heating.",
+        "Plan a week of quick dinners for two, without meat."};
     shown.window.transcript().setEmptyChat(page);
     shown.model.setRows({});
-    shown.window.panel().setState({"Ready", "Everything runs on your processor.", {}, {}, {}, {}, false, false, {}, {},
-                                   {}, {}, {}, {}});
+    shown.window.panel().setState({"Ready",
+                                   "Everything runs on your processor.",
+                                   {},
+                                   {},
+                                   {},
+                                   {},
+                                   false,
+                                   false,
+                                   {},
+                                   {},
+                                   {},
+                                   {},
+                                   {},
+                                   {}});
     shown.window.statusLine().setState("Ready · 0 of 131,072 tokens");
 }
 
@@ -279,7 +316,8 @@ void setup(Shown& shown) {
     page.setSlot(ui::ModelSlot::Projector, slot);
     slot.mark = ui::SlotState::Mark::Warning;
     slot.sentence = "This file is still being downloaded: 0.9 of 1.63 GB.";
-    slot.detail = "dflash-Muse-Glimmer-30B-Q4_K_M.gguf.part · Glint works without it, about three times slower";
+    slot.detail = "dflash-Muse-Glimmer-30B-Q4_K_M.gguf.part · Glint works without it, about three "
+                  "times slower";
     slot.remedies = {{"wait", "Wait for It"}, {"without", "Go On Without"}};
     page.setSlot(ui::ModelSlot::Drafter, slot);
     ui::PlanState plan;
@@ -338,17 +376,21 @@ void loading(Shown& shown) {
     shown.window.loading().setModelName("Muse Glimmer 30B");
     shown.window.loading().setProgress("Reading the model", 6'240'000'000, 16'760'000'000, 14);
     shown.window.statusLine().setState("Loading the model");
-    shown.window.panel().setState({"Loading", {}, {}, {}, {}, {}, false, false, {}, {}, {}, {}, {}, {}});
+    shown.window.panel().setState(
+        {"Loading", {}, {}, {}, {}, {}, false, false, {}, {}, {}, {}, {}, {}});
 }
 
 void rightToLeft(Shown& shown) {
     common(shown);
     shown.window.setTitle("שיחה מעורבת");
     shown.model.setRows(
-        {{message(1, engine::Role::User, "API هذا شرح\nWhat does that mean?\nמה זה אומר בעברית?"), 1, 1},
+        {{message(1, engine::Role::User, "API هذا شرح\nWhat does that mean?\nמה זה אומר בעברית?"),
+          1, 1},
          {message(2, engine::Role::Assistant,
-                  "هذا نص عربي فيه كلمة API داخل السطر، وهو طويل بما يكفي ليملأ أكثر من سطر واحد في عمود النص.\n\n- بند "
-                  "أول\n- بند ثانٍ\n\nAnd an English paragraph, left to right, with `code`.\n\n> ציטוט בעברית\n\n```c\nint "
+                  "هذا نص عربي فيه كلمة API داخل السطر، وهو طويل بما يكفي ليملأ أكثر من سطر واحد "
+                  "في عمود النص.\n\n- بند "
+                  "أول\n- بند ثانٍ\n\nAnd an English paragraph, left to right, with `code`.\n\n> "
+                  "ציטוט בעברית\n\n```c\nint "
                   "main() { return 0; }\n```\n"),
           1, 1}});
     shown.window.panel().setState(panelState("Ready"));
@@ -361,7 +403,8 @@ void searching(Shown& shown) {
     field->setText("lease");
     shown.window.sidebar().setHits(
         "lease", {{9, 0, "Summary of the lease", "Summary of the lease", 15, 5},
-                  {3, 4, "Letter to the landlord", "…the heating is part of the lease, so the landlord must repair it", 25, 5}});
+                  {3, 4, "Letter to the landlord",
+                   "…the heating is part of the lease, so the landlord must repair it", 25, 5}});
 }
 
 } // namespace
