@@ -200,6 +200,8 @@ struct Figures {
     Writing single, fixed, automatic;
     std::int64_t stepBytes = 0;
     std::int64_t peak = 0;
+    std::int64_t files = 0; // bytes of all model files
+    std::int64_t keys = 0;  // of the target's keys and values
     bool peakIsOwn = false; // the bandwidth test is not in it
     double stepRate() const { return pass[0] > 0 ? double(stepBytes) / pass[0] : 0; }
 };
@@ -224,6 +226,9 @@ nlohmann::json toJson(const Figures& f, const Plan& plan, bool drafting) {
         {"step_of_memory", f.ceiling > 0 ? f.stepRate() / f.ceiling : 0},
         {"tok_s", f.single.tokensPerSecond},
         {"peak_bytes", f.peak},
+        {"file_bytes", f.files},
+        {"kv_bytes", f.keys},
+        {"peak_beyond_files_and_kv_bytes", f.peak - f.files - f.keys},
         {"peak_without_bandwidth_test", f.peakIsOwn},
     };
     if (drafting) {
@@ -266,6 +271,8 @@ void printTable(const Figures& f, const Plan& plan, bool drafting) {
     }
     line("peak memory", "%8.1f MiB%s", double(f.peak) / (1 << 20),
          f.peakIsOwn ? "" : " (or of the bandwidth test)");
+    line("beyond files and keys and values", "%8.1f MiB",
+         double(f.peak - f.files - f.keys) / (1 << 20));
 }
 
 Result<int> run(const Options& options) {
@@ -313,6 +320,12 @@ Result<int> run(const Options& options) {
         if (auto done = storeWriting(f.automatic, bench.write({})); !done) return done.error();
     }
     f.peak = peakMemoryBytes();
+    f.keys = (*engine)->memory().conversation;
+    for (const auto& path : {plan->files.target, plan->files.drafter, plan->files.projector}) {
+        std::error_code error;
+        const auto size = path.empty() ? 0 : std::filesystem::file_size(path, error);
+        if (!error) f.files += std::int64_t(size);
+    }
     if (options.json()) {
         std::printf("%s\n", toJson(f, *plan, drafting).dump().c_str());
     } else {
