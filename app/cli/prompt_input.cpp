@@ -49,6 +49,7 @@ Result<engine::Prompt> promptFromIds(const std::string& text,
                                      const PromptContext& context) {
     auto ids = parseIds(text);
     if (!ids) return ids.error();
+    if (ids->empty()) return badInput("--ids holds no token");
     engine::Prompt prompt;
     prompt.ids = std::move(*ids);
     const std::int64_t vocabulary = context.tokenizer->size();

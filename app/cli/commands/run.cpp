@@ -173,7 +173,6 @@ std::vector<OptionSpec> runOptions() {
         {"--system", "TEXT", "instructions instead of the default ones"},
         {"--strength", "WORD", "of thinking: low, medium, high (default) or xhigh"},
         {"--date", "YYYY-MM-DD", "the date that the model is told (default today)"},
-        {"--keep-reasoning", "", "earlier replies keep their reasoning_content"},
         {"--max-tokens", "N", "tokens to write at most (default: to the end of the context)"},
         {"--seed", "N", "of the dice (default 0); the same seed gives the same text"},
         {"--draft-len", "0..15|auto",
