@@ -192,8 +192,18 @@ void ModelController::setBlocked(const QString& reason) { m_window.composer().se
 void ModelController::start(std::vector<std::filesystem::path> files) {
     const std::filesystem::path last = m_settings.modelFiles().target;
     // What was given on the command line replaces what was used last, and does not mix with it.
-    std::error_code failure;
-    if (files.empty() && !last.empty() && std::filesystem::exists(last, failure)) {
+    if (files.empty() && !last.empty()) {
+        std::error_code failure;
+        if (!std::filesystem::exists(last, failure)) {
+            showSetup();
+            ui::Notice notice;
+            notice.id = QStringLiteral("files");
+            notice.kind = ui::NoticeKind::Warning;
+            notice.text = tr("The model used last is no longer in its place: %1. Choose where it is now.")
+                              .arg(QDir::toNativeSeparators(pathText(last)));
+            m_window.setup().setNotice(notice);
+            return;
+        }
         files = pathsOf(m_settings.modelFiles());
     }
     if (files.empty()) files = demoFiles();

@@ -130,7 +130,7 @@ void Telemetry::tick() {
     const AnswerRunner::Telemetry& now = m_runner.telemetry();
     panel.firstWordSeconds = now.firstWordSeconds;
     panel.draftPaused = now.progress.draftingPaused;
-    if (now.progress.cycles > 0) {
+    if (now.progress.draftedTokens > 0) {
         panel.guessedTokens = now.progress.draftedTokens;
         panel.acceptedTokens = now.progress.acceptedTokens;
         if (now.progress.gain > 0) panel.gain = now.progress.gain;
