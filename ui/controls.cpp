@@ -86,6 +86,32 @@ void MenuButton::paintEvent(QPaintEvent*) {
     ui::icon("chevron-down", &Colours::muted).paint(&painter, arrow);
 }
 
+IconLabel::IconLabel(QWidget* parent) : QWidget(parent) {
+    setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+}
+
+void IconLabel::setIcon(const char* name, QColor Colours::*tint, const QString& meaning) {
+    m_name = name;
+    m_tint = tint;
+    setAccessibleName(meaning);
+    setVisible(name != nullptr);
+    update();
+}
+
+// As high as a line of text, so that both stand on one line.
+QSize IconLabel::sizeHint() const {
+    const int side = std::max(18, QFontMetrics(font()).lineSpacing());
+    return QSize(side, side);
+}
+
+void IconLabel::paintEvent(QPaintEvent*) {
+    if (!m_name) return;
+    QPainter painter(this);
+    const int side = std::min({width(), height(), std::max(18, QFontMetrics(font()).ascent())});
+    ui::icon(m_name, m_tint)
+        .paint(&painter, QRect((width() - side) / 2, (height() - side) / 2, side, side));
+}
+
 ElidedLabel::ElidedLabel(QWidget* parent) : QWidget(parent) {
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
 }

@@ -36,6 +36,23 @@ private:
     bool m_framed;
 };
 
+// A small picture of resources/icons that follows the theme, beside text.
+class IconLabel : public QWidget {
+    Q_OBJECT
+public:
+    explicit IconLabel(QWidget* parent = nullptr);
+    // `meaning` is what assistive programs say instead. Null: nothing is shown.
+    void setIcon(const char* name, QColor Colours::*tint, const QString& meaning);
+    QSize sizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    const char* m_name = nullptr;
+    QColor Colours::*m_tint = &Colours::text;
+};
+
 // A one-line label that ends with "…" where it does not fit; the whole text is its tooltip.
 class ElidedLabel : public QWidget {
     Q_OBJECT

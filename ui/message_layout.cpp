@@ -192,7 +192,8 @@ void MessageLayout::placeThinking(const MessageContent& content, double width) {
                (content.last && activity.thinkingSeconds > 0)) {
         const double seconds = message.figures.thinkingSeconds > 0 ? message.figures.thinkingSeconds
                                                                    : activity.thinkingSeconds;
-        line = SAY("Thought for %1").arg(duration(seconds));
+        line = seconds < 1 ? SAY("Thought for a moment")
+                           : SAY("Thought for %1").arg(duration(seconds));
     } else {
         line = SAY("Thought first");
     }

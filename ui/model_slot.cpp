@@ -9,8 +9,6 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
-#include <algorithm>
-
 namespace ui {
 
 namespace {
@@ -50,8 +48,7 @@ ModelSlotCard::ModelSlotCard(ModelSlot slot, QWidget* parent) : QWidget(parent),
     column->addWidget(name);
     auto* line = new QHBoxLayout;
     line->setSpacing(6);
-    m_mark = new QLabel(this);
-    m_mark->setAlignment(Qt::AlignVCenter);
+    m_mark = new IconLabel(this);
     line->addWidget(m_mark, 0, Qt::AlignTop);
     m_sentence = label({}, this);
     m_sentence->setWordWrap(true);
@@ -93,15 +90,12 @@ void ModelSlotCard::showState() {
                        : m_state.mark == Mark::Bad     ? "bad"
                                                        : "muted";
     setTone(m_sentence, tone);
-    const QPixmap mark = m_state.mark == Mark::Good ? icon("check", &Colours::good).pixmap(18, 18)
-                         : m_state.mark == Mark::Warning
-                             ? icon("warning", &Colours::fourth).pixmap(18, 18)
-                         : m_state.mark == Mark::Bad ? icon("error", &Colours::bad).pixmap(18, 18)
-                                                     : QPixmap();
-    m_mark->setPixmap(mark);
-    m_mark->setFixedHeight(std::max(18, m_sentence->fontMetrics().lineSpacing()));
-    m_mark->setVisible(!mark.isNull());
-    m_mark->setAccessibleName(m_state.mark == Mark::Good ? tr("In order") : tr("Note"));
+    switch (m_state.mark) {
+    case Mark::Good: m_mark->setIcon("check", &Colours::good, tr("In order")); break;
+    case Mark::Warning: m_mark->setIcon("warning", &Colours::fourth, tr("Note")); break;
+    case Mark::Bad: m_mark->setIcon("error", &Colours::bad, tr("Problem")); break;
+    default: m_mark->setIcon(nullptr, &Colours::text, {}); break;
+    }
     m_detail->setText(m_state.detail);
     m_detail->setVisible(!m_state.detail.isEmpty());
     m_clear->setVisible(!empty);

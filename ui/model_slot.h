@@ -7,7 +7,7 @@
 
 namespace ui {
 
-class ElidedLabel;
+class IconLabel;
 
 class ModelSlotCard : public QWidget {
     Q_OBJECT
@@ -28,7 +28,7 @@ private:
 
     ModelSlot m_slot;
     SlotState m_state;
-    QLabel* m_mark;
+    IconLabel* m_mark;
     QLabel* m_sentence;
     QLabel* m_detail;
     QWidget* m_remedies;

@@ -41,13 +41,12 @@ void NoticeCard::rebuild() {
     column->setSpacing(6);
     auto* row = new QHBoxLayout;
     row->setSpacing(10);
-    auto* mark = new QLabel(this);
-    const auto [name, tint] = m_notice.kind == NoticeKind::Bad ? std::pair("error", &Colours::bad)
-                              : m_notice.kind == NoticeKind::Warning
-                                  ? std::pair("warning", &Colours::fourth)
-                                  : std::pair("info", &Colours::accent);
-    mark->setPixmap(icon(name, tint).pixmap(20, 20));
-    mark->setAccessibleName(m_notice.kind == NoticeKind::Info ? tr("Note") : tr("Problem"));
+    auto* mark = new IconLabel(this);
+    switch (m_notice.kind) {
+    case NoticeKind::Bad: mark->setIcon("error", &Colours::bad, tr("Problem")); break;
+    case NoticeKind::Warning: mark->setIcon("warning", &Colours::fourth, tr("Warning")); break;
+    case NoticeKind::Info: mark->setIcon("info", &Colours::accent, tr("Note")); break;
+    }
     // The first line of the text, the mark and the close button stand on one line.
     mark->setFixedHeight(28);
     row->addWidget(mark, 0, Qt::AlignTop);

@@ -1,5 +1,6 @@
 #include "ui_tests.h"
 
+#include "ui/controls.h"
 #include "ui/theme.h"
 
 #include <QApplication>
@@ -98,6 +99,18 @@ private slots:
                 for (int x = 0; x < light.width(); ++x) drawn += qAlpha(light.pixel(x, y)) > 64;
             QVERIFY2(drawn > 8, name.constData());
         }
+    }
+
+    void iconsBesideTextFollowTheTheme() {
+        IconLabel mark;
+        mark.setIcon("check", &Colours::good, "In order");
+        mark.resize(mark.sizeHint());
+        applyTheme(ThemeChoice::Light);
+        const QImage light = mark.grab().toImage();
+        applyTheme(ThemeChoice::Dark);
+        QVERIFY(mark.grab().toImage() != light);
+        applyTheme(ThemeChoice::Light);
+        QCOMPARE(mark.grab().toImage(), light);
     }
 
     void textZoomReachesEveryRoleAndIsClamped() {

@@ -7,7 +7,9 @@
 #include "ui/status_line.h"
 #include "ui/transcript_view.h"
 
+#include <QApplication>
 #include <QLineEdit>
+#include <QMouseEvent>
 #include <QPainter>
 
 #include <cmath>
@@ -219,6 +221,14 @@ void stopped(Shown& shown) {
     shown.window.statusLine().setState("Ready · 12,480 of 131,072 tokens");
 }
 
+void hovered(Shown& shown) {
+    stopped(shown);
+    QWidget* port = shown.window.transcript().viewport();
+    const QPointF at(port->width() / 2.0, port->height() - 120);
+    QMouseEvent move(QEvent::MouseMove, at, port->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
+    QApplication::sendEvent(port, &move);
+}
+
 void error(Shown& shown) {
     startQuestion(shown);
     ui::Notice card;
@@ -425,6 +435,7 @@ std::vector<SampleState> sampleStates() {
         {"reading", QSize(1280, 800), Light, 100, false, reading},
         {"thinking", QSize(1280, 800), Dark, 100, false, thinking},
         {"stopped", QSize(1280, 800), Light, 100, false, stopped},
+        {"hovered", QSize(1280, 800), Light, 100, false, hovered},
         {"error", QSize(1280, 800), Light, 100, false, error},
         {"error-dark", QSize(1280, 800), Dark, 100, false, error},
         {"markdown", QSize(1280, 1500), Light, 100, false, markdown},

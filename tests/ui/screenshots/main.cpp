@@ -23,13 +23,15 @@
 namespace {
 
 // What the demo model was trained to answer; other models are asked the same.
-const char* const kOtherChats[] = {"What is 48 times 12?", "Which date is 15 days after 2026-06-07?",
-                                   "Put the names in order: Vera, Adam, Laura",
-                                   "How do I attach a picture?"};
+const char* const kOtherChats[] = {
+    "What is 48 times 12?", "Which date is 15 days after 2026-06-07?",
+    "Put the names in order: Vera, Adam, Laura", "How do I attach a picture?"};
 const char* const kAboutPicture = "What does the dialog tell me?";
 const char* const kCode = "Show me a function in Python that turns a text into capitals.";
-const char* const kTable = "Show as a table with the columns City and People: Turin 598, Geneva 157, Zurich 945";
+const char* const kTable =
+    "Show as a table with the columns City and People: Turin 598, Geneva 157, Zurich 945";
 const char* const kLast = "Where does Glint keep my chats?";
+const char* const kLongest = "How do I free the memory that the model takes?";
 
 // These files lie in the repository, so they are kept small: the colours of the theme stay exact,
 // rare ones (of smoothed letters and of photographs) lose their lowest bits.
@@ -41,9 +43,9 @@ QImage withFewColours(const QImage& source) {
     for (int y = 0; y < image.height(); ++y)
         for (int x = 0; x < image.width(); ++x) {
             const QRgb colour = image.pixel(x, y);
-            if (count[colour] < 1200)
-                image.setPixel(
-                    x, y, qRgb(qRed(colour) & 0xF0, qGreen(colour) & 0xF0, qBlue(colour) & 0xF0));
+            const int mask = count[colour] < 40 ? 0xF0 : count[colour] < 150 ? 0xF8 : 0xFF;
+            image.setPixel(x, y,
+                           qRgb(qRed(colour) & mask, qGreen(colour) & mask, qBlue(colour) & mask));
         }
     return image.convertToFormat(QImage::Format_RGB888);
 }
@@ -59,6 +61,12 @@ public:
         m_program = std::make_unique<app::Application>(options);
         m_program->start();
         window().resize(1280, 800);
+        // The program may open a demo model by itself; the pictures begin before any was chosen.
+        until([&] { return m_program->models().model().has_value(); }, 15'000);
+        trigger(ui::ActionId::UnloadModel);
+        until([&] { return !m_program->models().model().has_value(); }, 5'000);
+        trigger(ui::ActionId::ModelFiles);
+        emit window().setup().clearWished(ui::ModelSlot::Target);
         wait(600);
         save("first-start");
 
@@ -78,6 +86,7 @@ public:
         if (!until([&] { return m_program->models().model().has_value(); })) return false;
         window().showPage(ui::MainWindow::Page::Chat);
         wait(1200);
+        window().composer().focusText();
         save("empty-chat");
 
         for (const char* question : kOtherChats) {
@@ -86,20 +95,23 @@ public:
             wait(200);
         }
         window().composer().attachPath(m_picture);
-        if (!until([&] { return window().composer().draft().attachments.size() == 1; })) return false;
+        if (!until([&] { return window().composer().draft().attachments.size() == 1; }))
+            return false;
         wait(400);
         save("picture-attached");
         if (!askAndWait(kAboutPicture) || !askAndWait(kCode) || !askAndWait(kTable)) return false;
         wait(600);
         save("conversation");
-        ask(kLast);
-        if (!until([&] { return growing() > 60 || m_program->runner().idle(); })) return false;
-        save("answering");
-        dark(true);
-        save("answering-dark");
-        dark(false);
-        trigger(ui::ActionId::Stop);
-        if (!until([&] { return m_program->runner().idle(); })) return false;
+        // Caught in the act: the first words of an answer, then Stop.
+        for (const bool inDark : {true, false}) {
+            dark(inDark);
+            ask(inDark ? kLast : kLongest);
+            if (!until([&] { return answered() > 15 || m_program->runner().idle(); })) return false;
+            wait(30); // the transcript shows what has come once a frame
+            save(inDark ? "answering-dark" : "answering");
+            trigger(ui::ActionId::Stop);
+            if (!until([&] { return m_program->runner().idle(); })) return false;
+        }
         wait(700);
         save("stopped");
 
@@ -133,6 +145,12 @@ private:
         if (model.rowCount() < 2) return 0;
         return model.text(model.rowCount() - 1).size() +
                model.thinking(model.rowCount() - 1).size();
+    }
+    qsizetype answered() {
+        const ui::ConversationModel& model = m_program->chat().model();
+        return model.rowCount() < 2 || model.rowCount() % 2
+                   ? 0
+                   : model.text(model.rowCount() - 1).size();
     }
     void ask(const QString& text) {
         auto* field = window().composer().findChild<QPlainTextEdit*>();
