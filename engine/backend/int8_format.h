@@ -35,9 +35,10 @@ namespace engine {
 inline constexpr int kUnitWeights = 256;
 inline constexpr int kGroupWeights = 64;
 
-constexpr std::int64_t unitCount(std::int64_t columns) { return (columns + kUnitWeights - 1) / kUnitWeights; }
+// Static, so that files compiled for newer processors share no code with others (kernel_table.h).
+static constexpr std::int64_t unitCount(std::int64_t columns) { return (columns + kUnitWeights - 1) / kUnitWeights; }
 
-constexpr int segmentUnits(std::int64_t units) { return units % 13 == 0 ? 13 : 8; }
+static constexpr int segmentUnits(std::int64_t units) { return units % 13 == 0 ? 13 : 8; }
 
 // One unit of one row of activations, as the CPU holds it. Products with constant offsets of the weights
 // are kept instead of the plain sums: they start the integer dot products.

@@ -3,7 +3,8 @@
 // tensors and threads; CpuBackend divides the work. Each table is filled in its own file (ops_*.cpp) from
 // the same templates, and all three give the same bits.
 //
-// This header is included by files that are compiled for newer processors: it must hold no inline function.
+// This header is included by files that are compiled for newer processors: it must hold no inline function
+// that the linker could share.
 
 #include "engine/backend/int8_format.h"
 #include "engine/quant/quant_types.h"

@@ -213,6 +213,29 @@ TEST(Matmul, JobsOfOneCallAndThreadCountsDoNotMatter) {
     }
 }
 
+TEST(Matmul, ReadsAndWritesOnlyItsOwnColumns) {
+    const std::int64_t columns = 512, rows = 21;
+    const auto blocks = randomBlocks(scalarTypes()[7], rows * columns / 256, kSeed);
+    const Rows plain = noise(rows, columns, kSeed + 2);
+    auto backend = makeBackend(CpuInstructions::Automatic, 2);
+    const auto quantised = import(*backend, QuantType::Q4_K, rows, columns, blocks);
+    const auto whole = import(*backend, QuantType::F32, rows, columns, bytesOf(plain.values.data(), plain.values.size() * 4));
+    Rows x = noise(18, columns), wideIn = noise(18, columns + 24, kSeed + 3);
+    for (int r = 0; r < 18; ++r) std::copy_n(x.row(r), columns, wideIn.row(r) + 8);
+    for (const Weight* weight : {quantised.get(), whole.get()}) {
+        const Rows expected = multiply(*backend, *weight, x);
+        Rows wideOut(18, rows + 40);
+        std::fill(wideOut.values.begin(), wideOut.values.end(), 77.0f);
+        auto activations = backend->makeActivations(18, columns);
+        backend->quantize(wideIn.tensor().columnRange(8, columns), **activations);
+        const MatmulJob job{weight, wideOut.tensor().columnRange(20, rows)};
+        backend->matmul({&job, 1}, **activations);
+        for (int r = 0; r < 18; ++r)
+            for (int c = 0; c < rows + 40; ++c)
+                ASSERT_EQ(wideOut.row(r)[c], c < 20 || c >= 20 + rows ? 77.0f : expected.row(r)[c - 20]) << r << ", " << c;
+    }
+}
+
 TEST(Memory, TooLargeABufferIsAnErrorInWords) {
     auto backend = makeBackend(CpuInstructions::Automatic);
     const auto buffer = backend->allocate(std::int64_t(1) << 50, "keys and values");
