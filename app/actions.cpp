@@ -6,7 +6,8 @@
 
 namespace app {
 
-Actions::Actions(ui::MainWindow& window, ChatController& chat, ModelController& models, QObject* parent)
+Actions::Actions(ui::MainWindow& window, ChatController& chat, ModelController& models,
+                 QObject* parent)
     : QObject(parent) {
     using enum ui::ActionId;
     add(NewChat, [&] {
@@ -22,8 +23,9 @@ Actions::Actions(ui::MainWindow& window, ChatController& chat, ModelController& 
     add(EditLast, [&] { chat.edit(); });
     add(PreviousVersion, [&] { chat.stepVersion(-1); });
     add(NextVersion, [&] { chat.stepVersion(+1); });
-    add(Instructions,
-        [&] { window.editInstructions(QString::fromStdString(chat.open().conversation.instructions)); });
+    add(Instructions, [&] {
+        window.editInstructions(QString::fromStdString(chat.open().conversation.instructions));
+    });
     add(Pin, [&] { chat.togglePin(); });
     add(MoveToTrash, [&] { chat.moveToTrash(); });
     add(LoadModel, [&] { models.load(); });

@@ -22,7 +22,8 @@ class ModelController;
 class Actions : public QObject {
     Q_OBJECT
 public:
-    Actions(ui::MainWindow& window, ChatController& chat, ModelController& models, QObject* parent = nullptr);
+    Actions(ui::MainWindow& window, ChatController& chat, ModelController& models,
+            QObject* parent = nullptr);
 
     bool handles(ui::ActionId id) const { return m_handlers.contains(int(id)); }
 
@@ -31,7 +32,9 @@ signals:
     void privacyWished();
 
 private:
-    void add(ui::ActionId id, std::function<void()> handler) { m_handlers.insert(int(id), std::move(handler)); }
+    void add(ui::ActionId id, std::function<void()> handler) {
+        m_handlers.insert(int(id), std::move(handler));
+    }
 
     QHash<int, std::function<void()>> m_handlers;
 };

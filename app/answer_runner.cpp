@@ -46,7 +46,8 @@ engine::AnswerFigures sum(engine::AnswerFigures a, const engine::AnswerFigures& 
 
 } // namespace
 
-AnswerRunner::AnswerRunner(EngineWorker& engine, DiskWorker& disk, ChatSaver& saver, QObject* parent)
+AnswerRunner::AnswerRunner(EngineWorker& engine, DiskWorker& disk, ChatSaver& saver,
+                           QObject* parent)
     : QObject(parent), m_engine(engine), m_disk(disk), m_saver(saver) {
     m_saveTimer.setInterval(kSaveMilliseconds);
     m_clockTimer.setInterval(kClockMilliseconds);
@@ -56,13 +57,15 @@ AnswerRunner::AnswerRunner(EngineWorker& engine, DiskWorker& disk, ChatSaver& sa
     connect(&m_clockTimer, &QTimer::timeout, this, [this] {
         if (!m_running || !m_running->sinceThinking.isValid()) return;
         ui::Activity activity = m_running->activity;
-        activity.thinkingSeconds = m_running->thinkingSeconds + double(m_running->sinceThinking.elapsed()) / 1000;
+        activity.thinkingSeconds =
+            m_running->thinkingSeconds + double(m_running->sinceThinking.elapsed()) / 1000;
         setActivity(activity);
     });
     connect(&m_engine, &EngineWorker::answerEvents, this, &AnswerRunner::takeEvents);
     connect(&m_engine, &EngineWorker::answerFinished, this, &AnswerRunner::finish);
     connect(&m_engine, &EngineWorker::answerFailed, this, &AnswerRunner::fail);
-    connect(&m_engine, &EngineWorker::loaded, this, [this](const LoadedModel& model) { m_modelKey = model.modelKey; });
+    connect(&m_engine, &EngineWorker::loaded, this,
+            [this](const LoadedModel& model) { m_modelKey = model.modelKey; });
 }
 
 Message& AnswerRunner::message() {
@@ -143,7 +146,9 @@ void AnswerRunner::stopAll() {
     if (m_running) stop(m_running->chat->id());
 }
 
-bool AnswerRunner::busy(qint64 chatId) const { return chatInHand(chatId) != nullptr; }
+bool AnswerRunner::busy(qint64 chatId) const {
+    return chatInHand(chatId) != nullptr;
+}
 
 ChatPtr AnswerRunner::chatInHand(qint64 chatId) const {
     if (m_running && m_running->chat->id() == chatId) return m_running->chat;
@@ -239,7 +244,8 @@ engine::PromptRequest AnswerRunner::promptRequest(const Pictures& pictures) cons
             }
             if (!m->text.empty()) user.parts.push_back(m->text);
             request.messages.push_back(std::move(user));
-        } else if (!(itself && request.end == PromptEnd::NewReply) && !(m->text.empty() && m->thinking.empty())) {
+        } else if (!(itself && request.end == PromptEnd::NewReply) &&
+                   !(m->text.empty() && m->thinking.empty())) {
             engine::ChatMessage assistant = engine::ChatMessage::assistant(m->text, m->thinking);
             assistant.generated = m->generated;
             request.messages.push_back(std::move(assistant));
@@ -312,7 +318,8 @@ void AnswerRunner::take(const engine::TextDelta& delta) {
         growing.thinking += delta.text;
         if (!running.sinceThinking.isValid()) running.sinceThinking.start();
         activity.kind = ui::Activity::Kind::Thinking;
-        activity.thinkingSeconds = running.thinkingSeconds + double(running.sinceThinking.elapsed()) / 1000;
+        activity.thinkingSeconds =
+            running.thinkingSeconds + double(running.sinceThinking.elapsed()) / 1000;
     } else {
         stopThinkingClock();
         growing.text += delta.text;
@@ -327,7 +334,9 @@ void AnswerRunner::take(const engine::TextDelta& delta) {
     if (activity.kind != running.activity.kind) setActivity(activity);
 }
 
-void AnswerRunner::take(const engine::Progress& event) { m_telemetry.progress = event; }
+void AnswerRunner::take(const engine::Progress& event) {
+    m_telemetry.progress = event;
+}
 
 void AnswerRunner::stopThinkingClock() {
     Running& running = *m_running;
@@ -343,8 +352,8 @@ void AnswerRunner::finish(qint64 id, const engine::TurnFinished& result) {
     growing.figures = sum(m_running->before, result.figures);
     growing.figures.thinkingSeconds = m_running->thinkingSeconds;
     if (m_running->answerNowWished && result.reason == engine::FinishReason::Cancelled) {
-        // Between thinking and answer the prompt puts markers that the model did not write, so its own ids
-        // no longer tell the whole message.
+        // Between thinking and answer the prompt puts markers that the model did not write, so its
+        // own ids no longer tell the whole message.
         growing.generated = {};
         m_running->answerNowWished = false;
         m_running->end = PromptEnd::AnswerNow;
@@ -354,8 +363,10 @@ void AnswerRunner::finish(qint64 id, const engine::TurnFinished& result) {
     }
     if (m_running->end == PromptEnd::NewReply) {
         growing.generated = {m_modelKey, result.ids};
-    } else if (growing.generated.modelKey == m_modelKey && m_running->end == PromptEnd::ContinueReply) {
-        growing.generated.ids.insert(growing.generated.ids.end(), result.ids.begin(), result.ids.end());
+    } else if (growing.generated.modelKey == m_modelKey &&
+               m_running->end == PromptEnd::ContinueReply) {
+        growing.generated.ids.insert(growing.generated.ids.end(), result.ids.begin(),
+                                     result.ids.end());
     } else {
         growing.generated = {};
     }

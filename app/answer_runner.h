@@ -1,6 +1,6 @@
 #pragma once
-// Runs answers: one is being written, others may wait for it. An answer grows in its own chat, whichever
-// chat is open, and is saved about once a second while it does.
+// Runs answers: one is being written, others may wait for it. An answer grows in its own chat,
+// whichever chat is open, and is saved about once a second while it does.
 //
 // GUI thread. Both workers and the saver outlive this object.
 
@@ -25,14 +25,16 @@ namespace app {
 class AnswerRunner : public QObject {
     Q_OBJECT
 public:
-    AnswerRunner(EngineWorker& engine, DiskWorker& disk, ChatSaver& saver, QObject* parent = nullptr);
+    AnswerRunner(EngineWorker& engine, DiskWorker& disk, ChatSaver& saver,
+                 QObject* parent = nullptr);
 
     void setSampling(const engine::SamplerSettings& sampling) { m_sampling = sampling; }
 
-    // Stores the message, which is the chat's active leaf and was its draft, and then has it answered.
+    // Stores the message, which is the chat's active leaf and was its draft, and then has it
+    // answered.
     void ask(const ChatPtr& chat, const engine::Message& question);
-    // Adds an answer to this message, makes it the active leaf and begins or queues it. The question is
-    // stored already. Returns the answer's id.
+    // Adds an answer to this message, makes it the active leaf and begins or queues it. The
+    // question is stored already. Returns the answer's id.
     qint64 answer(const ChatPtr& chat, qint64 questionId);
     // Goes on with an answer that ended early.
     void goOn(const ChatPtr& chat, qint64 answerId);
@@ -66,7 +68,8 @@ signals:
     void answerGrew(qint64 chatId, qint64 messageId, const engine::TextDelta& delta);
     void activityChanged(qint64 chatId);
     // State, figures and ids are in the message. With an error: it failed.
-    void answerEnded(const app::ChatPtr& chat, qint64 messageId, const std::optional<engine::Error>& error);
+    void answerEnded(const app::ChatPtr& chat, qint64 messageId,
+                     const std::optional<engine::Error>& error);
 
 private:
     struct Job {
@@ -78,7 +81,7 @@ private:
         bool stopWished = false;
         bool answerNowWished = false;
         bool unsavedText = false;
-        bool hasText = false;     // a word of the answer or of thinking came
+        bool hasText = false; // a word of the answer or of thinking came
         bool hasAnswer = false;
         ui::Activity activity;
         QElapsedTimer sinceBegin;

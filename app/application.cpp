@@ -27,7 +27,9 @@ namespace {
 
 constexpr int kCloseMilliseconds = 4000;
 
-bool isModelFile(const QString& path) { return path.endsWith(QLatin1String(".gguf"), Qt::CaseInsensitive); }
+bool isModelFile(const QString& path) {
+    return path.endsWith(QLatin1String(".gguf"), Qt::CaseInsensitive);
+}
 
 } // namespace
 
@@ -72,9 +74,10 @@ void Application::connectWindow() {
     connect(&m_window, &ui::MainWindow::layoutChanged, this,
             [this] { m_settings.setWindowLayout(m_window.saveLayout()); });
     connect(&m_window, &ui::MainWindow::closeWished, this, &Application::close);
-    connect(&m_window, &ui::MainWindow::noticeRemedyWished, this, [this](const QString&, const QString& remedyId) {
-        if (remedyId == QLatin1String(remedy::kSaveAgain)) m_saver.saveAgain();
-    });
+    connect(&m_window, &ui::MainWindow::noticeRemedyWished, this,
+            [this](const QString&, const QString& remedyId) {
+                if (remedyId == QLatin1String(remedy::kSaveAgain)) m_saver.saveAgain();
+            });
     connect(&m_actions, &Actions::settingsWished, this, &Application::showSettings);
     connect(&m_actions, &Actions::privacyWished, this, &Application::showPrivacy);
     m_closeTimer.setSingleShot(true);
@@ -126,13 +129,15 @@ void Application::start() {
 }
 
 void Application::openHistory() {
-    const std::filesystem::path path = filePath(m_options.dataFolder + QStringLiteral("/history.db"));
+    const std::filesystem::path path =
+        filePath(m_options.dataFolder + QStringLiteral("/history.db"));
     m_disk.ask(
         this, [path](Disk& disk) { return disk.openHistory(path); },
         [this](Result<Disk::OpenedHistory> opened) {
             m_historyOpen = opened.ok();
             if (!opened.ok()) {
-                m_window.showNotice(errorNotice(QStringLiteral("history"), opened.error(), Doing::OpeningHistory));
+                m_window.showNotice(
+                    errorNotice(QStringLiteral("history"), opened.error(), Doing::OpeningHistory));
                 m_window.statusLine().setSaved(tr("Not saved"));
                 emit historyOpened();
                 return;
@@ -140,7 +145,8 @@ void Application::openHistory() {
             if (!opened->setAside.empty()) m_window.showNotice(setAsideNotice(opened->setAside));
             m_list.setChats(std::move(opened->chats));
             const ChatSummary* const last = m_list.find(m_lastChat);
-            const bool untouched = m_chat.open().conversation.messages.empty() && m_chat.open().draft.empty();
+            const bool untouched =
+                m_chat.open().conversation.messages.empty() && m_chat.open().draft.empty();
             if (last && last->deletedMs == 0 && untouched) m_chat.openChat(m_lastChat);
             emit historyOpened();
         });
@@ -172,13 +178,16 @@ void Application::saveText(const QString& suggestedName, const QString& text) {
             this,
             [path, text](Disk&) -> Result<void> {
                 QSaveFile file(path);
-                if (file.open(QIODevice::WriteOnly) && file.write(text.toUtf8()) >= 0 && file.commit()) return {};
+                if (file.open(QIODevice::WriteOnly) && file.write(text.toUtf8()) >= 0 &&
+                    file.commit())
+                    return {};
                 return Error{engine::ErrorCode::Io, file.errorString().toStdString()};
             },
             [this, path](const Result<void>& saved) {
-                m_window.statusLine().say(saved.ok() ? tr("Saved as %1").arg(QDir::toNativeSeparators(path))
-                                                     : tr("The file could not be written: %1.")
-                                                           .arg(QString::fromStdString(saved.error().message)));
+                m_window.statusLine().say(
+                    saved.ok() ? tr("Saved as %1").arg(QDir::toNativeSeparators(path))
+                               : tr("The file could not be written: %1.")
+                                     .arg(QString::fromStdString(saved.error().message)));
             });
     });
     dialog->open();
@@ -189,10 +198,11 @@ void Application::showSettings() {
         m_settingsDialog = new ui::SettingsDialog(&m_window);
         m_settingsDialog->setAttribute(Qt::WA_DeleteOnClose);
         m_settingsDialog->setValues(m_settings.values());
-        connect(m_settingsDialog, &ui::SettingsDialog::valuesChanged, this, [this](const ui::SettingsValues& values) {
-            m_settings.setValues(values);
-            applySettings();
-        });
+        connect(m_settingsDialog, &ui::SettingsDialog::valuesChanged, this,
+                [this](const ui::SettingsValues& values) {
+                    m_settings.setValues(values);
+                    applySettings();
+                });
     }
     m_settingsDialog->show();
     m_settingsDialog->raise();
@@ -205,11 +215,13 @@ void Application::showPrivacy() {
     auto* const box = new QMessageBox(&m_window);
     box->setAttribute(Qt::WA_DeleteOnClose);
     box->setWindowTitle(tr("How Private Is This?"));
-    box->setText(tr("Everything happens on this computer. Glint opens no network connection; you can see this with "
+    box->setText(tr("Everything happens on this computer. Glint opens no network connection; you "
+                    "can see this with "
                     "your system's network monitor while an answer is being written."));
-    box->setInformativeText(tr("Your chats, pictures and settings lie in %1 and take %2. Model files are only read.")
-                                .arg(QDir::toNativeSeparators(m_options.dataFolder),
-                                     QLocale().formattedDataSize(bytes, 1, QLocale::DataSizeSIFormat)));
+    box->setInformativeText(
+        tr("Your chats, pictures and settings lie in %1 and take %2. Model files are only read.")
+            .arg(QDir::toNativeSeparators(m_options.dataFolder),
+                 QLocale().formattedDataSize(bytes, 1, QLocale::DataSizeSIFormat)));
     QPushButton* const folder = box->addButton(tr("Open Folder"), QMessageBox::ActionRole);
     connect(folder, &QPushButton::clicked, this,
             [this] { QDesktopServices::openUrl(QUrl::fromLocalFile(m_options.dataFolder)); });

@@ -28,9 +28,9 @@
 namespace app {
 
 struct StartOptions {
-    QString dataFolder;                              // exists
-    std::vector<std::filesystem::path> modelFiles;   // in any order; empty: the last ones
-    QStringList attachments;                         // files for the first message
+    QString dataFolder;                            // exists
+    std::vector<std::filesystem::path> modelFiles; // in any order; empty: the last ones
+    QStringList attachments;                       // files for the first message
 };
 
 class Application : public QObject {

@@ -33,7 +33,8 @@ QImage shrunkPicture(Disk& disk, const std::string& sha256, int side) {
 PicturePrice picturePrice(int width, int height, const engine::VisionSpec& spec) {
     PicturePrice price;
     price.tokens = static_cast<int>(engine::imageTokens({width, height}, spec));
-    const engine::PixelSize grid = engine::gridSize({width, height}, spec.cellPixels(), spec.maxCells);
+    const engine::PixelSize grid =
+        engine::gridSize({width, height}, spec.cellPixels(), spec.maxCells);
     // Rounding to whole cells also changes the size a little; only what is reduced is said.
     const double kept = std::min(double(grid.width) / width, double(grid.height) / height);
     const int cell = spec.cellPixels();
@@ -43,7 +44,8 @@ PicturePrice picturePrice(int width, int height, const engine::VisionSpec& spec)
     return price;
 }
 
-Attachments::Attachments(ui::MainWindow& window, ui::ConversationModel& model, DiskWorker& disk, QObject* parent)
+Attachments::Attachments(ui::MainWindow& window, ui::ConversationModel& model, DiskWorker& disk,
+                         QObject* parent)
     : QObject(parent), m_window(window), m_model(model), m_disk(disk) {
     ui::Composer& composer = window.composer();
     connect(&composer, &ui::Composer::attachFileWished, this, [this](int id, const QString& path) {
@@ -54,15 +56,16 @@ Attachments::Attachments(ui::MainWindow& window, ui::ConversationModel& model, D
             this, [path](Disk& room) { return room.attachFile(path); },
             [this, chip](const Result<Disk::Attached>& attached) { attach(chip, attached); });
     });
-    connect(&composer, &ui::Composer::attachImageWished, this,
-            [this](int id, const QImage& image, const QString& name) {
-                ui::AttachmentChip chip;
-                chip.id = id;
-                chip.name = name;
-                m_disk.ask(
-                    this, [image, name](Disk& room) { return room.attachImage(image, name); },
-                    [this, chip](const Result<Disk::Attached>& attached) { attach(chip, attached); });
-            });
+    connect(
+        &composer, &ui::Composer::attachImageWished, this,
+        [this](int id, const QImage& image, const QString& name) {
+            ui::AttachmentChip chip;
+            chip.id = id;
+            chip.name = name;
+            m_disk.ask(
+                this, [image, name](Disk& room) { return room.attachImage(image, name); },
+                [this, chip](const Result<Disk::Attached>& attached) { attach(chip, attached); });
+        });
     m_countTimer.setSingleShot(true);
     m_countTimer.setInterval(kCountDelayMilliseconds);
     connect(&m_countTimer, &QTimer::timeout, this, &Attachments::countDraft);
@@ -75,7 +78,8 @@ Attachments::Attachments(ui::MainWindow& window, ui::ConversationModel& model, D
         }
         int tokens = textTokens;
         for (const engine::Attachment& a : m_window.composer().draft().attachments) {
-            if (m_vision && a.width > 0 && a.height > 0) tokens += picturePrice(a.width, a.height, *m_vision).tokens;
+            if (m_vision && a.width > 0 && a.height > 0)
+                tokens += picturePrice(a.width, a.height, *m_vision).tokens;
         }
         m_window.composer().setTokenPrice(tokens);
     });
@@ -108,7 +112,8 @@ void Attachments::attach(ui::AttachmentChip chip, const Result<Disk::Attached>& 
 
 void Attachments::setPrice(ui::AttachmentChip& chip) const {
     if (!m_vision || chip.attachment.width <= 0 || chip.attachment.height <= 0) return;
-    const PicturePrice price = picturePrice(chip.attachment.width, chip.attachment.height, *m_vision);
+    const PicturePrice price =
+        picturePrice(chip.attachment.width, chip.attachment.height, *m_vision);
     chip.tokens = price.tokens;
     chip.shrunkPercent = price.percent;
 }
@@ -116,7 +121,10 @@ void Attachments::setPrice(ui::AttachmentChip& chip) const {
 void Attachments::showDraftChips() {
     for (const engine::Attachment& attachment : m_window.composer().draft().attachments) {
         m_disk.ask(
-            this, [hash = attachment.sha256](Disk& disk) { return shrunkPicture(disk, hash, kThumbnailSide); },
+            this,
+            [hash = attachment.sha256](Disk& disk) {
+                return shrunkPicture(disk, hash, kThumbnailSide);
+            },
             [this, attachment](const QImage& thumbnail) {
                 ui::AttachmentChip chip;
                 chip.id = m_window.composer().chipOf(QString::fromStdString(attachment.sha256));
@@ -139,7 +147,9 @@ void Attachments::countDraft() {
 void Attachments::bringPicture(const QString& sha256) {
     m_disk.ask(
         this,
-        [hash = sha256.toStdString()](Disk& disk) { return shrunkPicture(disk, hash, kTranscriptSide); },
+        [hash = sha256.toStdString()](Disk& disk) {
+            return shrunkPicture(disk, hash, kTranscriptSide);
+        },
         [this, sha256](const QImage& image) {
             if (!image.isNull()) m_model.setPicture(sha256, image);
         });
@@ -147,7 +157,10 @@ void Attachments::bringPicture(const QString& sha256) {
 
 void Attachments::openPicture(const QString& sha256, const QString& name) {
     m_disk.ask(
-        this, [hash = sha256.toStdString()](Disk& disk) { return shrunkPicture(disk, hash, kViewerSide); },
+        this,
+        [hash = sha256.toStdString()](Disk& disk) {
+            return shrunkPicture(disk, hash, kViewerSide);
+        },
         [this, name](const QImage& image) {
             if (!image.isNull()) m_window.showPicture(image, name);
         });

@@ -1,6 +1,6 @@
 #pragma once
-// What people attach: read, decoded and stored on the disk thread, shown as chips with their price, and
-// pictures brought to the transcript and the viewer. Also the price of the whole draft.
+// What people attach: read, decoded and stored on the disk thread, shown as chips with their price,
+// and pictures brought to the transcript and the viewer. Also the price of the whole draft.
 //
 // GUI thread. Everything passed to the constructor outlives this object.
 
@@ -22,7 +22,8 @@ namespace app {
 class Attachments : public QObject {
     Q_OBJECT
 public:
-    Attachments(ui::MainWindow& window, ui::ConversationModel& model, DiskWorker& disk, QObject* parent = nullptr);
+    Attachments(ui::MainWindow& window, ui::ConversationModel& model, DiskWorker& disk,
+                QObject* parent = nullptr);
 
     // Which model will read the pictures; empty: none is loaded, and prices are not known.
     void setModel(const std::optional<LoadedModel>& model);
@@ -44,7 +45,8 @@ private:
     QTimer m_countTimer; // the price follows the typing after a short rest
 };
 
-// How a picture of this size is read: its tokens, and the percentage to which its sides shrink (100: none).
+// How a picture of this size is read: its tokens, and the percentage to which its sides shrink
+// (100: none).
 struct PicturePrice {
     int tokens = 0;
     int percent = 100;

@@ -65,7 +65,9 @@ std::vector<const Message*> pathTo(const Conversation& conversation, qint64 mess
     return path;
 }
 
-const Message* activeLeaf(const Conversation& conversation) { return conversation.find(conversation.activeLeafId); }
+const Message* activeLeaf(const Conversation& conversation) {
+    return conversation.find(conversation.activeLeafId);
+}
 
 Draft unsentOf(const Chat& chat) {
     return storedDraft(chat.queued ? joined(*chat.queued, chat.typed) : chat.typed);
@@ -95,7 +97,8 @@ ui::Draft joined(const ui::Draft& first, const ui::Draft& second) {
         both.text += second.text;
     }
     both.pasted += second.pasted;
-    both.attachments.insert(both.attachments.end(), second.attachments.begin(), second.attachments.end());
+    both.attachments.insert(both.attachments.end(), second.attachments.begin(),
+                            second.attachments.end());
     return both;
 }
 

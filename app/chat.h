@@ -1,6 +1,7 @@
 #pragma once
-// A chat in memory, and what can be said of it without a database, a widget or a model. The open chat and
-// the one whose answer grows are shared by the controllers on the GUI thread; nobody else sees them.
+// A chat in memory, and what can be said of it without a database, a widget or a model. The open
+// chat and the one whose answer grows are shared by the controllers on the GUI thread; nobody else
+// sees them.
 
 #include "app/store/conversation_store.h"
 #include "engine/chat/conversation.h"
@@ -36,8 +37,10 @@ QString titleFromText(const QString& text);
 // The newest path through this message: from it down to a leaf, always the latest version.
 qint64 latestLeafBelow(const engine::Conversation& conversation, qint64 messageId);
 
-// From the first message to this one, which need not lie on the active path. Pointers into `messages`.
-std::vector<const engine::Message*> pathTo(const engine::Conversation& conversation, qint64 messageId);
+// From the first message to this one, which need not lie on the active path. Pointers into
+// `messages`.
+std::vector<const engine::Message*> pathTo(const engine::Conversation& conversation,
+                                           qint64 messageId);
 
 // The last message of the active path; null in an empty chat.
 const engine::Message* activeLeaf(const engine::Conversation& conversation);

@@ -45,7 +45,8 @@ void ChatController::connectWindow() {
     connect(&sidebar, &ui::Sidebar::newChatWished, this, &ChatController::newChat);
     connect(&sidebar, &ui::Sidebar::chatChosen, this, [this](qint64 id) { openChat(id); });
     connect(&sidebar, &ui::Sidebar::hitChosen, this, &ChatController::openChat);
-    connect(&sidebar, &ui::Sidebar::pinWished, this, &ChatController::showPin); // after the list has it
+    connect(&sidebar, &ui::Sidebar::pinWished, this,
+            &ChatController::showPin); // after the list has it
     connect(&m_parts.list, &ChatList::renamed, this, &ChatController::rename);
     connect(&m_parts.list, &ChatList::trashed, this, [this](qint64 id) {
         m_parts.runner.stop(id);
@@ -64,8 +65,10 @@ void ChatController::connectWindow() {
     connect(&transcript, &ui::TranscriptView::stopWished, this, &ChatController::stop);
 
     connect(&m_parts.window, &ui::MainWindow::strengthChosen, this, &ChatController::setStrength);
-    connect(&m_parts.window, &ui::MainWindow::draftLengthChosen, this, &ChatController::setDraftLength);
-    connect(&m_parts.window, &ui::MainWindow::instructionsChosen, this, &ChatController::setInstructions);
+    connect(&m_parts.window, &ui::MainWindow::draftLengthChosen, this,
+            &ChatController::setDraftLength);
+    connect(&m_parts.window, &ui::MainWindow::instructionsChosen, this,
+            &ChatController::setInstructions);
     connect(&transcript, &ui::TranscriptView::remedyWished, this, [this](const QString& id) {
         if (id == QLatin1String(remedy::kTryAgain)) tryAgain();
         if (id == QLatin1String(remedy::kNewChat)) newChat();
@@ -106,8 +109,10 @@ void ChatController::openChat(qint64 chatId, qint64 messageId, const QString& ma
         if (chat != m_open) show(chat);
         if (messageId == 0) return;
         const auto path = chat->conversation.activePath();
-        const bool shown = std::any_of(path.begin(), path.end(), [&](const Message* m) { return m->id == messageId; });
-        if (!shown && chat->find(messageId)) setLeaf(chat, latestLeafBelow(chat->conversation, messageId));
+        const bool shown = std::any_of(path.begin(), path.end(),
+                                       [&](const Message* m) { return m->id == messageId; });
+        if (!shown && chat->find(messageId))
+            setLeaf(chat, latestLeafBelow(chat->conversation, messageId));
         m_parts.window.transcript().scrollToMessage(messageId, mark);
     };
     m_opening = 0;
@@ -135,7 +140,8 @@ void ChatController::openChat(qint64 chatId, qint64 messageId, const QString& ma
             chat->typed = shownDraft(loaded->draft);
             chat->draft = std::move(loaded->draft);
             chat->stored = true;
-            if (const ChatSummary* row = m_parts.list.find(chatId)) chat->titleChosen = row->titleChosen;
+            if (const ChatSummary* row = m_parts.list.find(chatId))
+                chat->titleChosen = row->titleChosen;
             arrive(chat);
         });
 }
@@ -164,7 +170,8 @@ void ChatController::show(const ChatPtr& chat) {
 void ChatController::showPath() {
     // Versions are counted once for all rows: a chat may have thousands.
     std::unordered_map<qint64, std::vector<const Message*>> siblings;
-    for (const Message& message : m_open->conversation.messages) siblings[message.parentId].push_back(&message);
+    for (const Message& message : m_open->conversation.messages)
+        siblings[message.parentId].push_back(&message);
     for (auto& [parent, versions] : siblings) {
         std::sort(versions.begin(), versions.end(), [](const Message* a, const Message* b) {
             return a->createdMs != b->createdMs ? a->createdMs < b->createdMs : a->id < b->id;
@@ -174,7 +181,8 @@ void ChatController::showPath() {
     for (const Message* message : m_open->conversation.activePath()) {
         const std::vector<const Message*>& versions = siblings[message->parentId];
         const auto at = std::find(versions.begin(), versions.end(), message);
-        rows.push_back({*message, static_cast<int>(at - versions.begin()) + 1, static_cast<int>(versions.size())});
+        rows.push_back({*message, static_cast<int>(at - versions.begin()) + 1,
+                        static_cast<int>(versions.size())});
     }
     m_model.setRows(std::move(rows));
     showActivity();
@@ -186,7 +194,8 @@ ui::MessageRow ChatController::rowFor(const Message& message) const {
     ui::MessageRow row;
     row.message = message;
     row.versions = static_cast<int>(versions.size());
-    const auto at = std::find_if(versions.begin(), versions.end(), [&](const Message* m) { return m->id == message.id; });
+    const auto at = std::find_if(versions.begin(), versions.end(),
+                                 [&](const Message* m) { return m->id == message.id; });
     row.version = static_cast<int>(at - versions.begin()) + 1;
     return row;
 }
@@ -237,7 +246,8 @@ void ChatController::send(const ui::Draft& draft, qint64 editOf) {
     if (editOf != 0) {
         const Message* const edited = m_open->find(editOf);
         parent = edited ? edited->parentId : parent;
-        if (composer.draft().empty()) fillComposer(std::exchange(m_draftBeforeEdit, {}), composer.queued());
+        if (composer.draft().empty())
+            fillComposer(std::exchange(m_draftBeforeEdit, {}), composer.queued());
     }
     sendNow(m_open, draft, parent);
 }
@@ -297,11 +307,14 @@ void ChatController::takeBackQueued() {
 
 // ---- answers
 
-void ChatController::stop() { m_parts.runner.stop(openId()); }
+void ChatController::stop() {
+    m_parts.runner.stop(openId());
+}
 
 const Message* ChatController::lastOf(Role role) const {
     const auto path = m_open->conversation.activePath();
-    const auto last = std::find_if(path.rbegin(), path.rend(), [&](const Message* m) { return m->role == role; });
+    const auto last =
+        std::find_if(path.rbegin(), path.rend(), [&](const Message* m) { return m->role == role; });
     return last == path.rend() ? nullptr : *last;
 }
 
@@ -330,16 +343,19 @@ void ChatController::goOn(qint64 answerId) {
 }
 
 void ChatController::answerNow() {
-    if (m_parts.runner.activity(openId()).kind == ui::Activity::Kind::Thinking) m_parts.runner.answerNow();
+    if (m_parts.runner.activity(openId()).kind == ui::Activity::Kind::Thinking)
+        m_parts.runner.answerNow();
 }
 
 void ChatController::grow(qint64 chatId, qint64 messageId, const engine::TextDelta& delta) {
     if (chatId != openId()) return;
     // Another version may be shown while this one grows.
-    if (m_model.rowCount() > 0 && m_model.rowOf(messageId) == m_model.rowCount() - 1) m_model.appendDelta(delta);
+    if (m_model.rowCount() > 0 && m_model.rowOf(messageId) == m_model.rowCount() - 1)
+        m_model.appendDelta(delta);
 }
 
-void ChatController::ended(const ChatPtr& chat, qint64 messageId, const std::optional<Error>& error) {
+void ChatController::ended(const ChatPtr& chat, qint64 messageId,
+                           const std::optional<Error>& error) {
     m_parts.list.setRunning(chat->id(), m_parts.runner.busy(chat->id()));
     if (chat != m_open) {
         m_parts.list.setUnread(chat->id(), true);
@@ -349,11 +365,13 @@ void ChatController::ended(const ChatPtr& chat, qint64 messageId, const std::opt
         return;
     }
     const Message* const message = chat->find(messageId);
-    if (const int row = m_model.rowOf(messageId); row >= 0 && message) m_model.replaceRow(row, rowFor(*message));
+    if (const int row = m_model.rowOf(messageId); row >= 0 && message)
+        m_model.replaceRow(row, rowFor(*message));
     if (error || (message && message->state == MessageState::Stopped)) takeBackQueued();
     if (error) {
         m_model.setErrorCard(errorNotice(QStringLiteral("answer"), *error, Doing::Answering));
-        if (message && message->text.empty() && message->thinking.empty()) giveBackQuestion(chat, messageId);
+        if (message && message->text.empty() && message->thinking.empty())
+            giveBackQuestion(chat, messageId);
     }
     emit pathChanged();
     emit answerFinished();
@@ -396,7 +414,8 @@ void ChatController::edit(qint64 messageId) {
 void ChatController::showVersion(qint64 messageId, int version) {
     const auto versions = m_open->conversation.versions(messageId);
     if (version < 1 || version > static_cast<int>(versions.size())) return;
-    setLeaf(m_open, latestLeafBelow(m_open->conversation, versions[static_cast<std::size_t>(version - 1)]->id));
+    setLeaf(m_open, latestLeafBelow(m_open->conversation,
+                                    versions[static_cast<std::size_t>(version - 1)]->id));
 }
 
 void ChatController::stepVersion(int step) {
@@ -443,7 +462,8 @@ void ChatController::rename(qint64 chatId, const QString& title) {
 }
 
 void ChatController::togglePin() {
-    if (const ChatSummary* row = m_parts.list.find(openId())) m_parts.list.setPinned(openId(), !row->pinned);
+    if (const ChatSummary* row = m_parts.list.find(openId()))
+        m_parts.list.setPinned(openId(), !row->pinned);
     showPin();
 }
 
@@ -453,7 +473,9 @@ void ChatController::showPin() {
     m_parts.window.actionSet().setEnabled(ui::ActionId::Pin, row != nullptr);
 }
 
-void ChatController::moveToTrash() { m_parts.list.moveToTrash(openId()); }
+void ChatController::moveToTrash() {
+    m_parts.list.moveToTrash(openId());
+}
 
 void ChatController::setStrength(engine::ThinkingStrength strength) {
     if (m_open->conversation.strength == strength) return;
@@ -466,8 +488,9 @@ void ChatController::setStrength(engine::ThinkingStrength strength) {
     m_parts.settings.setSaid(said);
     ui::Notice notice;
     notice.id = said;
-    notice.text = tr("With another thinking strength this conversation is read again from the beginning before "
-                     "the next answer.");
+    notice.text = tr(
+        "With another thinking strength this conversation is read again from the beginning before "
+        "the next answer.");
     m_parts.window.showNotice(notice);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// The open chat: shows it, takes what the person writes, stores it and only then has it answered. Also
-// versions, editing, trying again, going on, and changing chats while an answer grows in another.
+// The open chat: shows it, takes what the person writes, stores it and only then has it answered.
+// Also versions, editing, trying again, going on, and changing chats while an answer grows in
+// another.
 //
 // GUI thread. Everything passed to the constructor outlives this object.
 
@@ -65,9 +66,9 @@ public:
     void keepDraft();
 
 signals:
-    void opened();         // another chat is shown
-    void pathChanged();    // messages came, went or ended in the open chat
-    void answerFinished(); // of the open chat
+    void opened();                           // another chat is shown
+    void pathChanged();                      // messages came, went or ended in the open chat
+    void answerFinished();                   // of the open chat
     void failed(const engine::Error& error); // reading a chat
 
 private:
@@ -91,8 +92,8 @@ private:
     ui::ConversationModel m_model;
     ChatPtr m_open;
     ui::Draft m_draftBeforeEdit; // while the composer edits a message
-    qint64 m_opening = 0;  // chat being read from the disk
-    bool m_restoring = false; // the composer is being filled by us
+    qint64 m_opening = 0;        // chat being read from the disk
+    bool m_restoring = false;    // the composer is being filled by us
 };
 
 } // namespace app

@@ -62,12 +62,14 @@ void ChatList::setChats(std::vector<ChatSummary> chats) {
 }
 
 const ChatSummary* ChatList::find(qint64 chatId) const {
-    const auto found =
-        std::find_if(m_chats.begin(), m_chats.end(), [&](const ChatSummary& chat) { return chat.id == chatId; });
+    const auto found = std::find_if(m_chats.begin(), m_chats.end(),
+                                    [&](const ChatSummary& chat) { return chat.id == chatId; });
     return found == m_chats.end() ? nullptr : &*found;
 }
 
-ChatSummary* ChatList::findRow(qint64 chatId) { return const_cast<ChatSummary*>(std::as_const(*this).find(chatId)); }
+ChatSummary* ChatList::findRow(qint64 chatId) {
+    return const_cast<ChatSummary*>(std::as_const(*this).find(chatId));
+}
 
 void ChatList::update(const Chat& chat, bool changed) {
     ChatSummary* row = findRow(chat.id());
@@ -141,9 +143,8 @@ void ChatList::restore(qint64 chatId) {
 void ChatList::deleteForever(const QList<qint64>& chatIds) {
     m_disk.askStore(
         this,
-        [ids = std::vector<std::int64_t>(chatIds.begin(), chatIds.end())](ConversationStore& store) {
-            return store.deleteForever(ids);
-        },
+        [ids = std::vector<std::int64_t>(chatIds.begin(), chatIds.end())](
+            ConversationStore& store) { return store.deleteForever(ids); },
         [this, chatIds](const Result<void>& result) {
             if (!result.ok()) {
                 emit failed(result.error());
@@ -161,7 +162,9 @@ void ChatList::search(const QString& query) {
     options.thinking = m_searchThinking;
     m_disk.askStore(
         this,
-        [words = query.toStdString(), options](ConversationStore& store) { return store.search(words, options); },
+        [words = query.toStdString(), options](ConversationStore& store) {
+            return store.search(words, options);
+        },
         [this, query](const Result<std::vector<SearchHit>>& result) {
             if (!result.ok()) {
                 emit failed(result.error());

@@ -1,6 +1,6 @@
 #pragma once
-// The list of chats beside the sidebar that shows it: titles, days, pins, dots, trash, and the search over
-// all of them.
+// The list of chats beside the sidebar that shows it: titles, days, pins, dots, trash, and the
+// search over all of them.
 //
 // GUI thread. Everything passed to the constructor outlives this object.
 

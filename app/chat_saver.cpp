@@ -8,10 +8,12 @@ namespace {
 
 // The chat as it is in memory: header, every message, the leaf and the draft.
 Result<void> writeWhole(ConversationStore& store, const ChatHeader& header,
-                        const std::vector<engine::Message>& messages, qint64 leaf, const Draft& draft) {
+                        const std::vector<engine::Message>& messages, qint64 leaf,
+                        const Draft& draft) {
     if (Result<void> done = store.saveHeader(header); !done.ok()) return done;
     for (const engine::Message& message : messages) {
-        if (Result<void> done = store.saveMessage(header.id, message, false); !done.ok()) return done;
+        if (Result<void> done = store.saveMessage(header.id, message, false); !done.ok())
+            return done;
     }
     if (Result<void> done = store.setActiveLeaf(header.id, leaf); !done.ok()) return done;
     return store.saveDraft(header.id, draft);
@@ -28,10 +30,11 @@ void ChatSaver::write(const ChatPtr& chat, Job job, std::function<void()> then) 
         chat->stored = true;
         header(chat);
     }
-    m_disk.askStore(this, std::move(job), [this, chat, then = std::move(then)](const Result<void>& result) {
-        ended(chat, result);
-        if (then) then();
-    });
+    m_disk.askStore(this, std::move(job),
+                    [this, chat, then = std::move(then)](const Result<void>& result) {
+                        ended(chat, result);
+                        if (then) then();
+                    });
 }
 
 void ChatSaver::ended(const ChatPtr& chat, const Result<void>& result) {
@@ -47,7 +50,9 @@ void ChatSaver::ended(const ChatPtr& chat, const Result<void>& result) {
 
 void ChatSaver::header(const ChatPtr& chat) {
     chat->stored = true;
-    write(chat, [header = headerOf(*chat)](ConversationStore& store) { return store.saveHeader(header); });
+    write(chat, [header = headerOf(*chat)](ConversationStore& store) {
+        return store.saveHeader(header);
+    });
 }
 
 void ChatSaver::message(const ChatPtr& chat, const engine::Message& message, bool sentDraft,
@@ -65,9 +70,8 @@ void ChatSaver::answer(const ChatPtr& chat, const engine::Message& message) {
 }
 
 void ChatSaver::activeLeaf(const ChatPtr& chat) {
-    write(chat, [id = chat->id(), leaf = chat->conversation.activeLeafId](ConversationStore& store) {
-        return store.setActiveLeaf(id, leaf);
-    });
+    write(chat, [id = chat->id(), leaf = chat->conversation.activeLeafId](
+                    ConversationStore& store) { return store.setActiveLeaf(id, leaf); });
 }
 
 void ChatSaver::draft(const ChatPtr& chat) {
@@ -78,7 +82,8 @@ void ChatSaver::draft(const ChatPtr& chat) {
 
 void ChatSaver::flag(qint64 chatId, ChatFlag flag, bool on) {
     m_disk.askStore(
-        this, [chatId, flag, on](ConversationStore& store) { return store.setFlag(chatId, flag, on); },
+        this,
+        [chatId, flag, on](ConversationStore& store) { return store.setFlag(chatId, flag, on); },
         [this](const Result<void>& result) {
             if (!result.ok()) emit failed(result.error());
         });
@@ -90,8 +95,8 @@ void ChatSaver::saveAgain() {
     const ChatPtr chat = *m_unsaved.begin();
     m_disk.askStore(
         this,
-        [header = headerOf(*chat), messages = chat->conversation.messages, leaf = chat->conversation.activeLeafId,
-         draft = chat->draft](ConversationStore& store) {
+        [header = headerOf(*chat), messages = chat->conversation.messages,
+         leaf = chat->conversation.activeLeafId, draft = chat->draft](ConversationStore& store) {
             return writeWhole(store, header, messages, leaf, draft);
         },
         [this, chat](const Result<void>& result) {

@@ -1,6 +1,7 @@
 #pragma once
-// Hands chats to the store. When that fails the chat goes on: what could not be written is remembered and
-// written whole as soon as the store takes anything again, or when the person asks for it.
+// Hands chats to the store. When that fails the chat goes on: what could not be written is
+// remembered and written whole as soon as the store takes anything again, or when the person asks
+// for it.
 //
 // GUI thread.
 
@@ -22,7 +23,8 @@ public:
     explicit ChatSaver(DiskWorker& disk, QObject* parent = nullptr);
 
     void header(const ChatPtr& chat);
-    // `then` is called when the message is on the disk, or when it is known that it could not be written.
+    // `then` is called when the message is on the disk, or when it is known that it could not be
+    // written.
     void message(const ChatPtr& chat, const engine::Message& message, bool sentDraft,
                  std::function<void()> then = {});
     void answer(const ChatPtr& chat, const engine::Message& message);
@@ -40,8 +42,7 @@ signals:
     void saved();
 
 private:
-    template<class Job>
-    void write(const ChatPtr& chat, Job job, std::function<void()> then = {});
+    template<class Job> void write(const ChatPtr& chat, Job job, std::function<void()> then = {});
     void ended(const ChatPtr& chat, const engine::Result<void>& result);
 
     DiskWorker& m_disk;

@@ -21,7 +21,8 @@ constexpr qint64 kMaxTextFileBytes = 4'000'000;
 constexpr std::size_t kDecodedBytes = 256u << 20;
 
 std::span<const std::byte> spanOf(const QByteArray& bytes) {
-    return {reinterpret_cast<const std::byte*>(bytes.constData()), static_cast<std::size_t>(bytes.size())};
+    return {reinterpret_cast<const std::byte*>(bytes.constData()),
+            static_cast<std::size_t>(bytes.size())};
 }
 
 // UTF-8 without NUL: what an editor would open as text.
@@ -34,7 +35,8 @@ bool isText(const QByteArray& bytes) {
 
 } // namespace
 
-// The latest decoded pictures, so that a long chat does not decode all of its pictures for each answer.
+// The latest decoded pictures, so that a long chat does not decode all of its pictures for each
+// answer.
 class DecodedPictures {
 public:
     std::shared_ptr<const RgbImage> find(const std::string& sha256) {
@@ -80,19 +82,24 @@ Result<Disk::OpenedHistory> Disk::openHistory(const std::filesystem::path& path)
     return OpenedHistory{opened->setAside, opened->interruptedAnswers, std::move(chats.value())};
 }
 
-Error Disk::notOpen() const { return m_notOpen; }
+Error Disk::notOpen() const {
+    return m_notOpen;
+}
 
 Result<Disk::Attached> Disk::attachFile(const QString& path) {
     QFile file(path);
     const QFileInfo info(path);
     if (info.isDir()) return Error{ErrorCode::Unsupported, "a folder cannot be attached"};
-    if (!file.open(QIODevice::ReadOnly)) return Error{ErrorCode::Io, file.errorString().toStdString()};
+    if (!file.open(QIODevice::ReadOnly))
+        return Error{ErrorCode::Io, file.errorString().toStdString()};
     if (file.size() > kMaxPictureFileBytes) {
         return Error{ErrorCode::Unsupported, "the file is larger than 500 MB"};
     }
     const QByteArray bytes = file.readAll();
-    if (file.error() != QFile::NoError) return Error{ErrorCode::Io, file.errorString().toStdString()};
-    const bool couldBeText = bytes.size() <= kMaxTextFileBytes && formatByContent(spanOf(bytes)).isEmpty();
+    if (file.error() != QFile::NoError)
+        return Error{ErrorCode::Io, file.errorString().toStdString()};
+    const bool couldBeText =
+        bytes.size() <= kMaxTextFileBytes && formatByContent(spanOf(bytes)).isEmpty();
     if (couldBeText && isText(bytes)) {
         Attached attached;
         attached.text = QString::fromUtf8(bytes);
@@ -143,7 +150,8 @@ DiskWorker::DiskWorker(QObject* parent) : QObject(parent), m_disk(new Disk) {
 }
 
 DiskWorker::~DiskWorker() {
-    // The last request: it comes after everything that was asked before, so that nothing is dropped.
+    // The last request: it comes after everything that was asked before, so that nothing is
+    // dropped.
     QMetaObject::invokeMethod(
         m_disk, [] { QThread::currentThread()->quit(); }, Qt::QueuedConnection);
     m_thread.wait();

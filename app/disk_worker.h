@@ -1,9 +1,10 @@
 #pragma once
-// The disk thread: it owns the one connection to the history, reads and decodes what people attach, and
-// makes pictures small for display. Requests are carried out in the order they were made; values travel both
-// ways and nothing that lives on one thread is seen from the other.
+// The disk thread: it owns the one connection to the history, reads and decodes what people attach,
+// and makes pictures small for display. Requests are carried out in the order they were made;
+// values travel both ways and nothing that lives on one thread is seen from the other.
 //
-// GUI thread. Destroying it carries out everything that was asked before (flush), then ends the thread.
+// GUI thread. Destroying it carries out everything that was asked before (flush), then ends the
+// thread.
 
 #include "app/picture_reading.h"
 #include "app/store/conversation_store.h"
@@ -65,12 +66,12 @@ public:
     explicit DiskWorker(QObject* parent = nullptr);
     ~DiskWorker() override;
 
-    // Runs job(Disk&) on the disk thread and then done(result) on the GUI thread, unless `context` is gone
-    // by then. Both own what they use by value.
-    template<class Job, class Done>
-    void ask(QObject* context, Job job, Done done) {
+    // Runs job(Disk&) on the disk thread and then done(result) on the GUI thread, unless `context`
+    // is gone by then. Both own what they use by value.
+    template<class Job, class Done> void ask(QObject* context, Job job, Done done) {
         // The relay carries the answer home: it lives on the GUI thread as long as this object.
-        auto relay = [this, guard = QPointer<QObject>(context), done = std::move(done)](auto result) mutable {
+        auto relay = [this, guard = QPointer<QObject>(context),
+                      done = std::move(done)](auto result) mutable {
             QMetaObject::invokeMethod(
                 this,
                 [guard, done = std::move(done), result = std::move(result)]() mutable {
@@ -80,16 +81,18 @@ public:
         };
         QMetaObject::invokeMethod(
             m_disk,
-            [disk = m_disk, job = std::move(job), relay = std::move(relay)]() mutable { relay(job(*disk)); },
+            [disk = m_disk, job = std::move(job), relay = std::move(relay)]() mutable {
+                relay(job(*disk));
+            },
             Qt::QueuedConnection);
     }
 
     // The same for calls of the store: job(ConversationStore&) returns a Result.
-    template<class Job, class Done>
-    void askStore(QObject* context, Job job, Done done) {
+    template<class Job, class Done> void askStore(QObject* context, Job job, Done done) {
         ask(
             context,
-            [job = std::move(job)](Disk& disk) mutable -> std::invoke_result_t<Job&, ConversationStore&> {
+            [job = std::move(job)](
+                Disk& disk) mutable -> std::invoke_result_t<Job&, ConversationStore&> {
                 if (!disk.store()) return disk.notOpen();
                 return job(*disk.store());
             },

@@ -39,13 +39,15 @@ public:
         std::string lastPhase;
         const auto progress = [&](const engine::LoadProgress& step) {
             const auto now = Clock::now();
-            if (step.phase == lastPhase && now - last < kLoadInterval && step.bytesDone < step.bytesTotal) return;
+            if (step.phase == lastPhase && now - last < kLoadInterval &&
+                step.bytesDone < step.bytesTotal)
+                return;
             last = now;
             lastPhase = step.phase;
             emit loadProgress(step);
         };
-        Result<std::unique_ptr<engine::Engine>> engine =
-            engine::Engine::load(std::move(backend.value()), request.files, request.options, progress, stop);
+        Result<std::unique_ptr<engine::Engine>> engine = engine::Engine::load(
+            std::move(backend.value()), request.files, request.options, progress, stop);
         if (engine.ok() && stop.stop_requested()) {
             emit loadFailed(Error{ErrorCode::Cancelled, "loading was stopped"});
             return;
@@ -97,8 +99,8 @@ public:
         const auto sink = [&](const TurnEvent& event) {
             if (std::holds_alternative<engine::TurnFinished>(event)) return; // comes as the result
             batch.push_back(event);
-            // Text is followed by the progress of its cycle: the batch leaves with that, so that no word waits
-            // for the next cycle.
+            // Text is followed by the progress of its cycle: the batch leaves with that, so that no
+            // word waits for the next cycle.
             if (std::holds_alternative<engine::TextDelta>(event)) return;
             if (Clock::now() - last >= kBatchInterval) flush();
         };
@@ -141,10 +143,11 @@ EngineWorker::EngineWorker(QObject* parent) : QObject(parent), m_room(new Engine
     });
     connect(m_room, &EngineRoom::unloaded, this, &EngineWorker::unloaded);
     connect(m_room, &EngineRoom::answerEvents, this, &EngineWorker::answerEvents);
-    connect(m_room, &EngineRoom::answerFinished, this, [this](qint64 id, const engine::TurnFinished& result) {
-        --m_answers;
-        emit answerFinished(id, result);
-    });
+    connect(m_room, &EngineRoom::answerFinished, this,
+            [this](qint64 id, const engine::TurnFinished& result) {
+                --m_answers;
+                emit answerFinished(id, result);
+            });
     connect(m_room, &EngineRoom::answerFailed, this, [this](qint64 id, const Error& error) {
         --m_answers;
         emit answerFailed(id, error);
@@ -165,27 +168,34 @@ void EngineWorker::load(const LoadRequest& request) {
     m_loadStop = std::stop_source();
     ++m_loads;
     QMetaObject::invokeMethod(
-        m_room, [room = m_room, request, stop = m_loadStop.get_token()] { room->load(request, stop); },
+        m_room,
+        [room = m_room, request, stop = m_loadStop.get_token()] { room->load(request, stop); },
         Qt::QueuedConnection);
 }
 
-void EngineWorker::stopLoading() { m_loadStop.request_stop(); }
+void EngineWorker::stopLoading() {
+    m_loadStop.request_stop();
+}
 
 void EngineWorker::unload() {
     m_answerStop.request_stop();
     m_loadStop.request_stop();
-    QMetaObject::invokeMethod(m_room, [room = m_room] { room->unload(); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        m_room, [room = m_room] { room->unload(); }, Qt::QueuedConnection);
 }
 
 void EngineWorker::answer(const AnswerRequest& request) {
     m_answerStop = std::stop_source();
     ++m_answers;
     QMetaObject::invokeMethod(
-        m_room, [room = m_room, request, stop = m_answerStop.get_token()] { room->answer(request, stop); },
+        m_room,
+        [room = m_room, request, stop = m_answerStop.get_token()] { room->answer(request, stop); },
         Qt::QueuedConnection);
 }
 
-void EngineWorker::stopAnswer() { m_answerStop.request_stop(); }
+void EngineWorker::stopAnswer() {
+    m_answerStop.request_stop();
+}
 
 } // namespace app
 

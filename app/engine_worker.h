@@ -1,7 +1,7 @@
 #pragma once
-// The only bridge between the window and the engine. The engine lives on its own thread, which carries out
-// one request after the other; each has its own stop source. Events come back in batches of at most one per
-// 16 ms, errors as signals. Values only.
+// The only bridge between the window and the engine. The engine lives on its own thread, which
+// carries out one request after the other; each has its own stop source. Events come back in
+// batches of at most one per 16 ms, errors as signals. Values only.
 //
 // GUI thread. Destroying it stops the request in hand, ends the thread and frees the model.
 
@@ -55,7 +55,8 @@ public:
     explicit EngineWorker(QObject* parent = nullptr);
     ~EngineWorker() override;
 
-    // Frees what is loaded and loads anew. Ends with loaded or loadFailed (Cancelled after stopLoading).
+    // Frees what is loaded and loads anew. Ends with loaded or loadFailed (Cancelled after
+    // stopLoading).
     void load(const LoadRequest& request);
     void stopLoading();
     void unload(); // stops an answer first; ends with unloaded
@@ -82,7 +83,7 @@ private:
     EngineRoom* m_room; // deleted on its own thread when that ends
     std::stop_source m_loadStop;
     std::stop_source m_answerStop;
-    int m_loads = 0;   // asked for and not ended
+    int m_loads = 0; // asked for and not ended
     int m_answers = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Errors as sentences for people: what happened, why if known, and what they can do. The only place where
-// such texts are written. GUI thread (translations).
+// Errors as sentences for people: what happened, why if known, and what they can do. The only place
+// where such texts are written. GUI thread (translations).
 
 #include "engine/base/result.h"
 #include "ui/notice.h"

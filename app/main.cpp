@@ -2,6 +2,7 @@
 
 #include "app/application.h"
 #include "app/error_text.h"
+#include "app/model_library.h"
 #include "app/single_instance.h"
 #include "ui/theme.h"
 
@@ -9,17 +10,16 @@
 #include <QCommandLineParser>
 #include <QDir>
 #include <QFileInfo>
-#include <QLoggingCategory>
 #include <QStandardPaths>
 
 #include <cstdio>
 #include <optional>
 
 #ifndef _WIN32
-#include <QSocketNotifier>
+#    include <QSocketNotifier>
 
-#include <csignal>
-#include <unistd.h>
+#    include <csignal>
+#    include <unistd.h>
 #endif
 
 namespace {
@@ -32,12 +32,15 @@ void describe(QCommandLineParser& parser) {
     parser.addHelpOption();
     parser.addVersionOption();
     parser.addOptions({
-        {QStringLiteral("model"), QStringLiteral("The model itself (GGUF)."), QStringLiteral("file")},
-        {QStringLiteral("mmproj"), QStringLiteral("Its vision part (GGUF)."), QStringLiteral("file")},
+        {QStringLiteral("model"), QStringLiteral("The model itself (GGUF)."),
+         QStringLiteral("file")},
+        {QStringLiteral("mmproj"), QStringLiteral("Its vision part (GGUF)."),
+         QStringLiteral("file")},
         {QStringLiteral("draft"), QStringLiteral("Its drafter (GGUF)."), QStringLiteral("file")},
         {QStringLiteral("data-dir"), QStringLiteral("Keep chats and settings in this folder."),
          QStringLiteral("folder")},
-        {QStringLiteral("demo"), QStringLiteral("Open the small demo model that comes with the program.")},
+        {QStringLiteral("demo"),
+         QStringLiteral("Open the small demo model that comes with the program.")},
     });
     parser.addPositionalArgument(QStringLiteral("files"),
                                  QStringLiteral("Model files, or pictures for the next message."),
@@ -48,12 +51,20 @@ void describe(QCommandLineParser& parser) {
 bool wantsText(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
         const QByteArray argument(argv[i]);
-        if (argument == "--help" || argument == "-h" || argument == "--help-all" || argument == "--version" ||
-            argument == "-v") {
+        if (argument == "--help" || argument == "-h" || argument == "--help-all" ||
+            argument == "--version" || argument == "-v") {
             return true;
         }
     }
     return false;
+}
+
+// Qt warns once for each installed font that lacks the script of a letter on the screen: hundreds
+// of lines for one word, without a category by which they could be turned off.
+QtMessageHandler defaultHandler = nullptr;
+void onMessage(QtMsgType type, const QMessageLogContext& context, const QString& message) {
+    if (!message.startsWith(QLatin1String("  OpenType support missing")))
+        defaultHandler(type, context, message);
 }
 
 int fail(const QString& sentence) {
@@ -66,7 +77,8 @@ void setNames() {
     QCoreApplication::setApplicationVersion(QStringLiteral(GLINT_VERSION));
 }
 
-// What follows from the arguments. Relative paths mean the folder of this start, not of a first instance.
+// What follows from the arguments. Relative paths mean the folder of this start, not of a first
+// instance.
 struct Arguments {
     app::StartOptions options;
     QStringList handOver; // for a first instance
@@ -76,7 +88,8 @@ std::optional<QString> read(const QCommandLineParser& parser, Arguments& out) {
     const auto absolute = [](const QString& path) { return QFileInfo(path).absoluteFilePath(); };
     QStringList models;
     for (const char* option : {"model", "mmproj", "draft"}) {
-        for (const QString& file : parser.values(QLatin1String(option))) models.append(absolute(file));
+        for (const QString& file : parser.values(QLatin1String(option)))
+            models.append(absolute(file));
     }
     for (const QString& file : parser.positionalArguments()) {
         const bool model = file.endsWith(QLatin1String(".gguf"), Qt::CaseInsensitive);
@@ -84,15 +97,18 @@ std::optional<QString> read(const QCommandLineParser& parser, Arguments& out) {
     }
     out.handOver = models + out.options.attachments;
     for (const QString& file : out.handOver) {
-        if (!QFileInfo::exists(file)) return QStringLiteral("glint: there is no file “%1”.").arg(file);
+        if (!QFileInfo::exists(file))
+            return QStringLiteral("glint: there is no file “%1”.").arg(file);
     }
     for (const QString& model : models) out.options.modelFiles.push_back(app::filePath(model));
     if (parser.isSet(QStringLiteral("demo"))) {
         out.options.modelFiles = app::demoFiles();
-        if (out.options.modelFiles.empty()) return QStringLiteral("glint: the demo model is not installed.");
+        if (out.options.modelFiles.empty())
+            return QStringLiteral("glint: the demo model is not installed.");
     }
     QString folder = parser.value(QStringLiteral("data-dir"));
-    if (folder.isEmpty()) folder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
+    if (folder.isEmpty())
+        folder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
     out.options.dataFolder = absolute(folder);
     if (!QDir().mkpath(out.options.dataFolder)) {
         return QStringLiteral("glint: the folder “%1” cannot be made.").arg(out.options.dataFolder);
@@ -132,9 +148,7 @@ int main(int argc, char** argv) {
         parser.process(text);
     }
 
-    // Qt warns once for each installed font that lacks the script of a letter on the screen; dozens of lines
-    // for one emoji.
-    QLoggingCategory::setFilterRules(QStringLiteral("qt.text.font.db=false"));
+    defaultHandler = qInstallMessageHandler(onMessage);
     QApplication qt(argc, argv);
     QApplication::setApplicationDisplayName(QStringLiteral("Glint"));
     QApplication::setDesktopFileName(QStringLiteral("glint"));
@@ -150,15 +164,19 @@ int main(int argc, char** argv) {
     app::SingleInstance instance(arguments.options.dataFolder);
     if (!instance.claim()) {
         if (instance.handOver(arguments.handOver)) return 0;
-        return fail(QStringLiteral("glint: another Glint uses “%1” and does not answer. Close it, or choose another "
-                                   "folder with --data-dir.")
-                        .arg(arguments.options.dataFolder));
+        return fail(
+            QStringLiteral(
+                "glint: another Glint uses “%1” and does not answer. Close it, or choose another "
+                "folder with --data-dir.")
+                .arg(arguments.options.dataFolder));
     }
 
     ui::applyTheme(ui::ThemeChoice::System);
     app::Application application(arguments.options);
-    QObject::connect(&instance, &app::SingleInstance::startedAgain, &application, &app::Application::startedAgain);
-    QObject::connect(&application, &app::Application::closed, &qt, &QCoreApplication::quit, Qt::QueuedConnection);
+    QObject::connect(&instance, &app::SingleInstance::startedAgain, &application,
+                     &app::Application::startedAgain);
+    QObject::connect(&application, &app::Application::closed, &qt, &QCoreApplication::quit,
+                     Qt::QueuedConnection);
 #ifndef _WIN32
     closeOnSignals(application);
 #endif

@@ -2,17 +2,15 @@
 
 #include "app/backend_choice.h"
 #include "app/error_text.h"
+#include "app/model_slots.h"
 #include "ui/composer.h"
 #include "ui/empty_chat.h"
 #include "ui/sidebar.h"
 #include "ui/transcript_view.h"
 
-#include <QCoreApplication>
 #include <QDir>
 #include <QFileDialog>
-#include <QFileInfo>
 #include <QFutureWatcher>
-#include <QLocale>
 #include <QStandardPaths>
 #include <QtConcurrent>
 
@@ -26,61 +24,6 @@ using engine::ModelSlots;
 
 namespace {
 
-// Sizes on disk are in powers of ten, as file managers and download pages have them.
-QString diskSize(qint64 bytes) { return QLocale().formattedDataSize(bytes, 2, QLocale::DataSizeSIFormat); }
-
-QString modelName(const ModelFileInfo& info) {
-    if (!info.name.empty()) return QString::fromStdString(info.name);
-    return pathText(info.path.stem());
-}
-
-ui::SlotState goodSlot(const ModelFileInfo& info, ui::ModelSlot slot) {
-    ui::SlotState state;
-    state.mark = ui::SlotState::Mark::Good;
-    if (slot == ui::ModelSlot::Target) {
-        state.sentence = modelName(info);
-        if (info.testModel) {
-            state.mark = ui::SlotState::Mark::Warning;
-            state.sentence = ModelController::tr("%1: a test model that answers nonsense").arg(modelName(info));
-        }
-    } else {
-        state.sentence = ModelController::tr("fits this model");
-    }
-    state.detail = ModelController::tr("%1 · %2 · in %3")
-                       .arg(pathText(info.path.filename()), diskSize(info.presentBytes),
-                            QDir::toNativeSeparators(pathText(info.path.parent_path())));
-    return state;
-}
-
-QString slotName(ui::ModelSlot slot) {
-    switch (slot) {
-    case ui::ModelSlot::Target: return ModelController::tr("the first slot");
-    case ui::ModelSlot::Projector: return ModelController::tr("the second slot");
-    case ui::ModelSlot::Drafter: return ModelController::tr("the third slot");
-    }
-    return {};
-}
-
-std::optional<ui::ModelSlot> slotFor(engine::FileRole role) {
-    switch (role) {
-    case engine::FileRole::Target: return ui::ModelSlot::Target;
-    case engine::FileRole::Projector: return ui::ModelSlot::Projector;
-    case engine::FileRole::Drafter: return ui::ModelSlot::Drafter;
-    default: return std::nullopt;
-    }
-}
-
-std::optional<ModelFileInfo>& partOf(ModelSlots& trio, ui::ModelSlot slot) {
-    switch (slot) {
-    case ui::ModelSlot::Projector: return trio.projector;
-    case ui::ModelSlot::Drafter: return trio.drafter;
-    case ui::ModelSlot::Target: break;
-    }
-    return trio.target;
-}
-
-constexpr ui::ModelSlot kSlots[] = {ui::ModelSlot::Target, ui::ModelSlot::Projector, ui::ModelSlot::Drafter};
-
 std::vector<std::filesystem::path> pathsOf(const engine::ModelFiles& files) {
     std::vector<std::filesystem::path> paths;
     for (const auto& path : {files.target, files.projector, files.drafter}) {
@@ -91,23 +34,8 @@ std::vector<std::filesystem::path> pathsOf(const engine::ModelFiles& files) {
 
 } // namespace
 
-std::vector<std::filesystem::path> demoFiles() {
-    const QString program = QCoreApplication::applicationDirPath();
-    for (const QString& folder : {program + QStringLiteral("/demo"), program + QStringLiteral("/../share/glint/demo"),
-                                  program + QStringLiteral("/../../../resources/demo")}) {
-        const QDir demo(folder);
-        if (!demo.exists(QStringLiteral("demo-target.gguf"))) continue;
-        std::vector<std::filesystem::path> files;
-        for (const char* name : {"demo-target.gguf", "demo-mmproj.gguf", "demo-dflash.gguf"}) {
-            const QString path = demo.absoluteFilePath(QLatin1String(name));
-            if (QFileInfo::exists(path)) files.push_back(filePath(QDir::cleanPath(path)));
-        }
-        return files;
-    }
-    return {};
-}
-
-ModelController::ModelController(ui::MainWindow& window, EngineWorker& engine, Settings& settings, QObject* parent)
+ModelController::ModelController(ui::MainWindow& window, EngineWorker& engine, Settings& settings,
+                                 QObject* parent)
     : QObject(parent), m_window(window), m_engine(engine), m_settings(settings) {
     m_choice = settings.plan();
     connectSetup();
@@ -124,12 +52,15 @@ ModelController::~ModelController() {
 
 void ModelController::connectSetup() {
     ui::ModelSetup& setup = m_window.setup();
-    connect(&setup, &ui::ModelSetup::chooseWished, this, [this](ui::ModelSlot slot) { chooseFor(slot); });
+    connect(&setup, &ui::ModelSetup::chooseWished, this,
+            [this](ui::ModelSlot slot) { chooseFor(slot); });
     connect(&setup, &ui::ModelSetup::chooseAnyWished, this, &ModelController::chooseFiles);
     connect(&setup, &ui::ModelSetup::clearWished, this, &ModelController::clear);
     connect(&setup, &ui::ModelSetup::lookWished, this, &ModelController::look);
-    connect(&setup, &ui::ModelSetup::stopLookingWished, this, [this] { m_lookStop.request_stop(); });
-    connect(&setup, &ui::ModelSetup::filesChosen, this, [this](const QStringList& paths) { take(paths, {}); });
+    connect(&setup, &ui::ModelSetup::stopLookingWished, this,
+            [this] { m_lookStop.request_stop(); });
+    connect(&setup, &ui::ModelSetup::filesChosen, this,
+            [this](const QStringList& paths) { take(paths, {}); });
     connect(&setup, &ui::ModelSetup::remedyWished, this, &ModelController::carryOut);
     connect(&setup, &ui::ModelSetup::choiceChanged, this, [this](ui::PlanChoice choice) {
         const bool sameLength = m_plan && m_plan->contextTokens == choice.contextTokens;
@@ -139,13 +70,15 @@ void ModelController::connectSetup() {
     });
     connect(&setup, &ui::ModelSetup::loadWished, this, &ModelController::loadWith);
     connect(&setup, &ui::ModelSetup::backWished, this, [this] { showChat(); });
-    connect(&m_window.loading(), &ui::LoadingPage::cancelWished, this, [this] { m_engine.stopLoading(); });
+    connect(&m_window.loading(), &ui::LoadingPage::cancelWished, this,
+            [this] { m_engine.stopLoading(); });
     // Chats can be read and searched without a model.
     const auto toChat = [this] { showChat(); };
     connect(&m_window.sidebar(), &ui::Sidebar::chatChosen, this, toChat);
     connect(&m_window.sidebar(), &ui::Sidebar::hitChosen, this, toChat);
     connect(&m_window.sidebar(), &ui::Sidebar::newChatWished, this, toChat);
-    connect(&m_window.transcript(), &ui::TranscriptView::remedyWished, this, &ModelController::carryOut);
+    connect(&m_window.transcript(), &ui::TranscriptView::remedyWished, this,
+            &ModelController::carryOut);
 }
 
 void ModelController::connectEngine() {
@@ -153,9 +86,11 @@ void ModelController::connectEngine() {
         double secondsLeft = -1;
         const double elapsed = double(m_sinceLoad.elapsed()) / 1000;
         if (step.bytesDone > 0 && elapsed > 1) {
-            secondsLeft = elapsed / double(step.bytesDone) * double(step.bytesTotal - step.bytesDone);
+            secondsLeft =
+                elapsed / double(step.bytesDone) * double(step.bytesTotal - step.bytesDone);
         }
-        m_window.loading().setProgress(QString::fromStdString(step.phase), step.bytesDone, step.bytesTotal, secondsLeft);
+        m_window.loading().setProgress(QString::fromStdString(step.phase), step.bytesDone,
+                                       step.bytesTotal, secondsLeft);
     });
     connect(&m_engine, &EngineWorker::loaded, this, [this](const LoadedModel& model) {
         m_model = model;
@@ -185,7 +120,9 @@ void ModelController::connectEngine() {
     });
 }
 
-void ModelController::setBlocked(const QString& reason) { m_window.composer().setSendBlocked(reason); }
+void ModelController::setBlocked(const QString& reason) {
+    m_window.composer().setSendBlocked(reason);
+}
 
 // ---- choosing
 
@@ -199,8 +136,9 @@ void ModelController::start(std::vector<std::filesystem::path> files) {
             ui::Notice notice;
             notice.id = QStringLiteral("files");
             notice.kind = ui::NoticeKind::Warning;
-            notice.text = tr("The model used last is no longer in its place: %1. Choose where it is now.")
-                              .arg(QDir::toNativeSeparators(pathText(last)));
+            notice.text =
+                tr("The model used last is no longer in its place: %1. Choose where it is now.")
+                    .arg(QDir::toNativeSeparators(pathText(last)));
             m_window.setup().setNotice(notice);
             return;
         }
@@ -239,8 +177,9 @@ ModelController::Inspected ModelController::inspect(const std::vector<std::files
     return result;
 }
 
-void ModelController::inspectSoon(std::vector<std::filesystem::path> files, const ModelSlots& current,
-                                  bool companions, std::optional<ui::ModelSlot> wished, bool thenLoad) {
+void ModelController::inspectSoon(std::vector<std::filesystem::path> files,
+                                  const ModelSlots& current, bool companions,
+                                  std::optional<ui::ModelSlot> wished, bool thenLoad) {
     auto* const watcher = new QFutureWatcher<Inspected>(this);
     connect(watcher, &QFutureWatcherBase::finished, this, [this, watcher, wished, thenLoad] {
         watcher->deleteLater();
@@ -268,7 +207,8 @@ void ModelController::take(const QStringList& paths, std::optional<ui::ModelSlot
     inspectSoon(std::move(files), current, true, wished, false);
 }
 
-void ModelController::inspected(const Inspected& result, std::optional<ui::ModelSlot> wished, bool thenLoad) {
+void ModelController::inspected(const Inspected& result, std::optional<ui::ModelSlot> wished,
+                                bool thenLoad) {
     if (m_trio.target && result.trio.target && m_trio.target->path != result.trio.target->path) {
         m_choice.contextTokens = 0;
     }
@@ -297,7 +237,8 @@ void ModelController::showSlots() {
 void ModelController::showRefused(const Inspected& result, std::optional<ui::ModelSlot> wished) {
     QStringList sentences;
     for (const ModelFileInfo& info : result.trio.refused) {
-        sentences.append(tr("%1: %2").arg(pathText(info.path.filename()), QString::fromStdString(info.sentence)));
+        sentences.append(tr("%1: %2").arg(pathText(info.path.filename()),
+                                          QString::fromStdString(info.sentence)));
     }
     if (result.error) sentences.append(errorText(*result.error, Doing::LoadingModel));
     if (wished && result.trio.refused.size() == 1 && !partOf(m_trio, *wished)) {
@@ -326,17 +267,21 @@ void ModelController::showRefused(const Inspected& result, std::optional<ui::Mod
     m_window.setup().setNotice(notice);
 }
 
-void ModelController::chooseFiles() { chooseFor({}); }
+void ModelController::chooseFiles() {
+    chooseFor({});
+}
 
 void ModelController::chooseFor(std::optional<ui::ModelSlot> slot) {
     auto* const dialog = new QFileDialog(&m_window, tr("Model Files"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(slot ? QFileDialog::ExistingFile : QFileDialog::ExistingFiles);
     dialog->setNameFilters({tr("Model files (*.gguf)"), tr("All files (*)")});
-    const QString last = m_trio.target ? pathText(m_trio.target->path.parent_path())
-                                       : QStandardPaths::writableLocation(QStandardPaths::DownloadLocation);
+    const QString last = m_trio.target
+                             ? pathText(m_trio.target->path.parent_path())
+                             : QStandardPaths::writableLocation(QStandardPaths::DownloadLocation);
     dialog->setDirectory(last);
-    connect(dialog, &QFileDialog::filesSelected, this, [this, slot](const QStringList& paths) { take(paths, slot); });
+    connect(dialog, &QFileDialog::filesSelected, this,
+            [this, slot](const QStringList& paths) { take(paths, slot); });
     dialog->open();
 }
 
@@ -377,15 +322,16 @@ void ModelController::look() {
     });
     const auto entering = [this](const QString& where) {
         QMetaObject::invokeMethod(
-            this, [this, where] { m_window.setup().setSearching(true, where); }, Qt::QueuedConnection);
+            this, [this, where] { m_window.setup().setSearching(true, where); },
+            Qt::QueuedConnection);
     };
     watcher->setFuture(
-        QtConcurrent::run(&m_pool, [places = libraryPlaces(), stop = m_lookStop.get_token(), entering] {
-            return lookForModels(places, stop, entering);
-        }));
+        QtConcurrent::run(&m_pool, [places = libraryPlaces(), stop = m_lookStop.get_token(),
+                                    entering] { return lookForModels(places, stop, entering); }));
 }
 
-// One model on the whole computer: then there is nothing to choose, and its slots fill by themselves.
+// One model on the whole computer: then there is nothing to choose, and its slots fill by
+// themselves.
 void ModelController::takeIfPlain(const QList<ui::FoundFile>& found) {
     QStringList paths;
     for (const ui::ModelSlot slot : kSlots) {
@@ -434,11 +380,14 @@ void ModelController::showSetup() {
     showPage(ui::MainWindow::Page::Setup);
 }
 
-void ModelController::showChat() { showPage(ui::MainWindow::Page::Chat); }
+void ModelController::showChat() {
+    showPage(ui::MainWindow::Page::Chat);
+}
 
 void ModelController::showPage(ui::MainWindow::Page page) {
     m_window.showPage(page);
-    if (page != ui::MainWindow::Page::Chat) m_window.setTitle(m_model ? tr("Model files") : tr("Welcome"));
+    if (page != ui::MainWindow::Page::Chat)
+        m_window.setTitle(m_model ? tr("Model files") : tr("Welcome"));
     emit pageShown(page);
 }
 
@@ -452,8 +401,10 @@ void ModelController::load() {
 
 void ModelController::loadWith(const ui::PlanChoice& choice) {
     if (!m_trio.target) return;
-    // The card shows a number where "as much as fits" was meant; that stays meant until it is moved.
-    const bool untouched = m_choice.contextTokens == 0 && m_plan && m_plan->contextTokens == choice.contextTokens;
+    // The card shows a number where "as much as fits" was meant; that stays meant until it is
+    // moved.
+    const bool untouched =
+        m_choice.contextTokens == 0 && m_plan && m_plan->contextTokens == choice.contextTokens;
     m_choice = choice;
     if (untouched) m_choice.contextTokens = 0;
     m_window.setup().setNotice(std::nullopt);
@@ -516,12 +467,14 @@ void ModelController::showEmptyChat() {
     empty.title = modelName(*m_trio.target);
     empty.sentence = tr("It runs on this computer. What you write stays here.");
     if (m_trio.target->testModel) {
-        empty.notice = tr("This is a test model: it answers nonsense. Choose a real one under File ▸ Model Files…");
+        empty.notice = tr("This is a test model: it answers nonsense. Choose a real one under File "
+                          "▸ Model Files…");
     }
     empty.starters = {tr("Explain how tides come about, in plain words."),
                       tr("Help me write a friendly letter to my neighbour about the hedge."),
-                      m_model->vision ? tr("What does this screenshot show, and what should I do about it?")
-                                      : tr("Make a checklist for moving to a new flat.")};
+                      m_model->vision
+                          ? tr("What does this screenshot show, and what should I do about it?")
+                          : tr("Make a checklist for moving to a new flat.")};
     m_window.transcript().setEmptyChat(empty);
 }
 

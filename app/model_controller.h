@@ -1,8 +1,8 @@
 #pragma once
 // The trio: choosing its files, what loading would cost, loading, and freeing the memory again.
 //
-// GUI thread. Files are inspected in the background. Everything passed to the constructor outlives this
-// object.
+// GUI thread. Files are inspected in the background. Everything passed to the constructor outlives
+// this object.
 
 #include "app/engine_worker.h"
 #include "app/model_library.h"
@@ -21,14 +21,11 @@
 
 namespace app {
 
-// The demo trio, installed beside the program or lying in the source tree that it was built in; empty if
-// there is none.
-std::vector<std::filesystem::path> demoFiles();
-
 class ModelController : public QObject {
     Q_OBJECT
 public:
-    ModelController(ui::MainWindow& window, EngineWorker& engine, Settings& settings, QObject* parent = nullptr);
+    ModelController(ui::MainWindow& window, EngineWorker& engine, Settings& settings,
+                    QObject* parent = nullptr);
     ~ModelController() override; // waits for the inspection in hand
 
     // At start: these files, else the last ones, else the demo trio, else the set-up page.
@@ -37,7 +34,7 @@ public:
     void open(const QStringList& files);
     void showSetup();
     void showChat();
-    void load();   // what is chosen
+    void load(); // what is chosen
     void unload();
     void chooseFiles();
 
@@ -55,14 +52,14 @@ private:
         std::optional<engine::PlacementInput> input;
         std::optional<engine::Error> error; // of the headers
     };
-    static Inspected inspect(const std::vector<std::filesystem::path>& files, const engine::ModelSlots& current,
-                             bool companions);
+    static Inspected inspect(const std::vector<std::filesystem::path>& files,
+                             const engine::ModelSlots& current, bool companions);
     void connectSetup();
     void connectEngine();
     void take(const QStringList& paths, std::optional<ui::ModelSlot> wished);
     void inspected(const Inspected& result, std::optional<ui::ModelSlot> wished, bool thenLoad);
-    void inspectSoon(std::vector<std::filesystem::path> files, const engine::ModelSlots& current, bool companions,
-                     std::optional<ui::ModelSlot> wished, bool thenLoad);
+    void inspectSoon(std::vector<std::filesystem::path> files, const engine::ModelSlots& current,
+                     bool companions, std::optional<ui::ModelSlot> wished, bool thenLoad);
     void chooseFor(std::optional<ui::ModelSlot> slot);
     void clear(ui::ModelSlot slot);
     void look();

@@ -5,6 +5,7 @@
 
 #include <QCoreApplication>
 #include <QDir>
+#include <QFileInfo>
 #include <QStandardPaths>
 
 #include <algorithm>
@@ -46,11 +47,13 @@ bool isGgufName(const fs::path& path) {
     return extension == ".gguf";
 }
 
-// Follows links to files, as Hugging Face's cache has them, but not to folders: those could run in circles.
+// Follows links to files, as Hugging Face's cache has them, but not to folders: those could run in
+// circles.
 void collect(const fs::path& folder, bool blobs, int depth, std::stop_token stop, int& left,
              std::vector<fs::path>& out) {
     std::error_code failure;
-    for (fs::directory_iterator at(folder, fs::directory_options::skip_permission_denied, failure), end;
+    for (fs::directory_iterator at(folder, fs::directory_options::skip_permission_denied, failure),
+         end;
          !failure && at != end; at.increment(failure)) {
         if (stop.stop_requested() || --left < 0) return;
         std::error_code ignored;
@@ -58,8 +61,9 @@ void collect(const fs::path& folder, bool blobs, int depth, std::stop_token stop
         if (entry.is_directory(ignored) && !entry.is_symlink(ignored)) {
             if (depth < kMaxDepth) collect(entry.path(), blobs, depth + 1, stop, left, out);
         } else if (entry.is_regular_file(ignored)) { // through links
-            const bool wanted = isGgufName(entry.path()) ||
-                                (blobs && entry.file_size(ignored) >= kLeastBlobBytes && hasGgufMagic(entry.path()));
+            const bool wanted =
+                isGgufName(entry.path()) || (blobs && entry.file_size(ignored) >= kLeastBlobBytes &&
+                                             hasGgufMagic(entry.path()));
             if (wanted) out.push_back(entry.path());
         }
     }
@@ -81,7 +85,9 @@ bool isOneOfThree(const ModelFileInfo& info) {
     return false;
 }
 
-QString environment(const char* name) { return qEnvironmentVariable(name); }
+QString environment(const char* name) {
+    return qEnvironmentVariable(name);
+}
 
 } // namespace
 
@@ -91,8 +97,9 @@ std::vector<LibraryPlace> libraryPlaces() {
     const auto add = [&](const QString& folder, const QString& name, bool blobs = false) {
         if (folder.isEmpty() || !QDir(folder).exists()) return;
         const fs::path path = filePath(QDir(folder).canonicalPath());
-        const bool known = std::any_of(places.begin(), places.end(),
-                                       [&](const LibraryPlace& place) { return place.folder == path; });
+        const bool known =
+            std::any_of(places.begin(), places.end(),
+                        [&](const LibraryPlace& place) { return place.folder == path; });
         if (!known) places.push_back({path, name, blobs});
     };
     const QString lmStudio = Text::tr("LM Studio's folder");
@@ -100,7 +107,8 @@ std::vector<LibraryPlace> libraryPlaces() {
     add(home + QStringLiteral("/.cache/lm-studio/models"), lmStudio);
     const QString huggingFace = Text::tr("Hugging Face's folder");
     add(environment("HF_HUB_CACHE"), huggingFace);
-    if (const QString base = environment("HF_HOME"); !base.isEmpty()) add(base + QStringLiteral("/hub"), huggingFace);
+    if (const QString base = environment("HF_HOME"); !base.isEmpty())
+        add(base + QStringLiteral("/hub"), huggingFace);
     add(home + QStringLiteral("/.cache/huggingface/hub"), huggingFace);
     const QString llama = Text::tr("llama.cpp's folder");
     add(home + QStringLiteral("/.cache/llama.cpp"), llama);
@@ -110,11 +118,13 @@ std::vector<LibraryPlace> libraryPlaces() {
     }
     add(home + QStringLiteral("/.ollama/models/blobs"), ollama, true);
     add(QStringLiteral("/usr/share/ollama/.ollama/models/blobs"), ollama, true);
-    add(QStandardPaths::writableLocation(QStandardPaths::DownloadLocation), Text::tr("your downloads"));
+    add(QStandardPaths::writableLocation(QStandardPaths::DownloadLocation),
+        Text::tr("your downloads"));
     return places;
 }
 
-std::vector<LibraryFile> lookForModels(const std::vector<LibraryPlace>& places, std::stop_token stop,
+std::vector<LibraryFile> lookForModels(const std::vector<LibraryPlace>& places,
+                                       std::stop_token stop,
                                        const std::function<void(const QString&)>& entering) {
     std::vector<LibraryFile> found;
     std::set<fs::path> seen; // canonical: where links lead
@@ -141,10 +151,11 @@ ModelSlots withCompanions(ModelSlots chosen) {
     if (!chosen.target || (chosen.projector && chosen.drafter)) return chosen;
     std::vector<fs::path> files;
     std::error_code failure;
-    for (fs::directory_iterator at(chosen.target->path.parent_path(), failure), end; !failure && at != end;
-         at.increment(failure)) {
+    for (fs::directory_iterator at(chosen.target->path.parent_path(), failure), end;
+         !failure && at != end; at.increment(failure)) {
         std::error_code ignored;
-        if (isGgufName(at->path()) && at->is_regular_file(ignored) && at->path() != chosen.target->path) {
+        if (isGgufName(at->path()) && at->is_regular_file(ignored) &&
+            at->path() != chosen.target->path) {
             files.push_back(at->path());
         }
         if (files.size() >= 200) break;
@@ -192,6 +203,23 @@ Result<engine::PlacementInput> placementInput(const ModelSlots& trio) {
         input.draftBytes = trio.drafter->presentBytes;
     }
     return input;
+}
+
+std::vector<std::filesystem::path> demoFiles() {
+    const QString program = QCoreApplication::applicationDirPath();
+    for (const QString& folder :
+         {program + QStringLiteral("/demo"), program + QStringLiteral("/../share/glint/demo"),
+          program + QStringLiteral("/../../../resources/demo")}) {
+        const QDir demo(folder);
+        if (!demo.exists(QStringLiteral("demo-target.gguf"))) continue;
+        std::vector<std::filesystem::path> files;
+        for (const char* name : {"demo-target.gguf", "demo-mmproj.gguf", "demo-dflash.gguf"}) {
+            const QString path = demo.absoluteFilePath(QLatin1String(name));
+            if (QFileInfo::exists(path)) files.push_back(filePath(QDir::cleanPath(path)));
+        }
+        return files;
+    }
+    return {};
 }
 
 } // namespace app

@@ -1,7 +1,7 @@
 #pragma once
-// Finds model files on this computer: in the folders of LM Studio, Hugging Face and Ollama and among the
-// downloads, and beside a chosen file. Nothing is copied or changed. What a file is, its header says
-// (engine/model/model_file.h).
+// Finds model files on this computer: in the folders of LM Studio, Hugging Face and Ollama and
+// among the downloads, and beside a chosen file. Nothing is copied or changed. What a file is, its
+// header says (engine/model/model_file.h).
 //
 // Pure functions, any thread; looking can take seconds and is stopped by the token.
 
@@ -20,7 +20,7 @@ namespace app {
 
 struct LibraryPlace {
     std::filesystem::path folder;
-    QString name; // "LM Studio's folder"
+    QString name;       // "LM Studio's folder"
     bool blobs = false; // files without extension, named by their hash
 };
 
@@ -32,9 +32,10 @@ struct LibraryFile {
     QString place;
 };
 
-// Files that are one of the three parts, or would be if they were whole; each once, though several links may
-// lead to it. `entering` is called before each place.
-std::vector<LibraryFile> lookForModels(const std::vector<LibraryPlace>& places, std::stop_token stop,
+// Files that are one of the three parts, or would be if they were whole; each once, though several
+// links may lead to it. `entering` is called before each place.
+std::vector<LibraryFile> lookForModels(const std::vector<LibraryPlace>& places,
+                                       std::stop_token stop,
                                        const std::function<void(const QString&)>& entering);
 
 // Fills empty places of the trio with files that lie in the target's folder and match it.
@@ -44,5 +45,9 @@ engine::ModelFiles filesOf(const engine::ModelSlots& trio);
 
 // What planning needs, from the headers. The target must be there; parts that are not are left out.
 engine::Result<engine::PlacementInput> placementInput(const engine::ModelSlots& trio);
+
+// The demo trio, installed beside the program or lying in the source tree that it was built in;
+// empty if there is none.
+std::vector<std::filesystem::path> demoFiles();
 
 } // namespace app

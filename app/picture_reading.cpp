@@ -28,7 +28,8 @@ QString isoMediaFormat(std::string_view head) {
     if (head.size() < 12 || head.substr(4, 4) != "ftyp") return {};
     const std::string_view brand = head.substr(8, 4);
     if (brand == "avif" || brand == "avis") return QStringLiteral("AVIF");
-    for (const std::string_view heic : {"heic", "heix", "hevc", "hevx", "heim", "heis", "mif1", "msf1"}) {
+    for (const std::string_view heic :
+         {"heic", "heix", "hevc", "hevx", "heim", "heis", "mif1", "msf1"}) {
         if (brand == heic) return QStringLiteral("HEIC");
     }
     return QStringLiteral("MP4");
@@ -53,7 +54,8 @@ std::shared_ptr<const RgbImage> toRgb(const QImage& decoded) {
     const std::size_t rowBytes = static_cast<std::size_t>(flat.width()) * 3;
     image->pixels.resize(rowBytes * static_cast<std::size_t>(flat.height()));
     for (int y = 0; y < flat.height(); ++y) {
-        std::memcpy(image->pixels.data() + static_cast<std::size_t>(y) * rowBytes, flat.constScanLine(y), rowBytes);
+        std::memcpy(image->pixels.data() + static_cast<std::size_t>(y) * rowBytes,
+                    flat.constScanLine(y), rowBytes);
     }
     return image;
 }
@@ -80,7 +82,8 @@ Result<ReadPicture> readWithQt(std::span<const std::byte> bytes, const Error& en
     if (qint64(decoded.width()) * decoded.height() > engine::kMaxImagePixels) {
         return Error{ErrorCode::InvalidFile, "the picture has more than 100 million pixels"};
     }
-    return ReadPicture{toRgb(decoded), QStringLiteral("image/") + QString::fromLatin1(reader.format().toLower())};
+    return ReadPicture{toRgb(decoded),
+                       QStringLiteral("image/") + QString::fromLatin1(reader.format().toLower())};
 }
 
 QString mimeOf(std::span<const std::byte> bytes) {
@@ -100,7 +103,8 @@ QString formatByContent(std::span<const std::byte> bytes) {
         return QStringLiteral("WebP");
     }
     if (head.starts_with("%PDF")) return QStringLiteral("PDF");
-    if (head.starts_with("II*") || head.starts_with(std::string_view("MM\0*", 4))) return QStringLiteral("TIFF");
+    if (head.starts_with("II*") || head.starts_with(std::string_view("MM\0*", 4)))
+        return QStringLiteral("TIFF");
     if (head.starts_with(std::string_view("\0\0\0\x0cJXL ", 8)) || head.starts_with("\xff\x0a")) {
         return QStringLiteral("JPEG XL");
     }
@@ -113,10 +117,11 @@ Result<ReadPicture> readPicture(std::span<const std::byte> bytes) {
     if (bytes.empty()) return Error{ErrorCode::InvalidFile, "the file is empty"};
     Result<RgbImage> decoded = engine::decodeImage(bytes);
     if (decoded.ok()) {
-        return ReadPicture{std::make_shared<const RgbImage>(std::move(decoded.value())), mimeOf(bytes)};
+        return ReadPicture{std::make_shared<const RgbImage>(std::move(decoded.value())),
+                           mimeOf(bytes)};
     }
-    // What the engine's decoder knows and found broken or too large must not get a second chance to fill
-    // the memory.
+    // What the engine's decoder knows and found broken or too large must not get a second chance to
+    // fill the memory.
     if (mimeOf(bytes) != QLatin1String("image/x-unknown")) return decoded.error();
     return readWithQt(bytes, decoded.error());
 }

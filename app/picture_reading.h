@@ -1,6 +1,7 @@
 #pragma once
-// Pictures from foreign bytes: the engine's own decoder first, then Qt's image plug-ins for what it does not
-// know; both arrive as the same upright RGB8 on white. What a file is, its contents say and never its name.
+// Pictures from foreign bytes: the engine's own decoder first, then Qt's image plug-ins for what it
+// does not know; both arrive as the same upright RGB8 on white. What a file is, its contents say
+// and never its name.
 //
 // Pure functions. Disk thread, since decoding takes time.
 
@@ -22,7 +23,8 @@ struct ReadPicture {
     QString mimeType;
 };
 
-// Unsupported with the format's name as message ("HEIC") when it is a picture that no decoder here reads.
+// Unsupported with the format's name as message ("HEIC") when it is a picture that no decoder here
+// reads.
 engine::Result<ReadPicture> readPicture(std::span<const std::byte> bytes);
 
 // "HEIC", "AVIF", "WebP", "PDF", ... by the first bytes; empty if they are of none of these.

@@ -8,11 +8,11 @@ namespace app {
 
 namespace {
 
-template<class T>
-T within(const QSettings& ini, const char* key, T least, T most, T standard) {
+template<class T> T within(const QSettings& ini, const char* key, T least, T most, T standard) {
     bool ok = false;
     const double value = ini.value(QLatin1String(key)).toString().toDouble(&ok);
-    if (!ok || !std::isfinite(value) || value < double(least) || value > double(most)) return standard;
+    if (!ok || !std::isfinite(value) || value < double(least) || value > double(most))
+        return standard;
     return static_cast<T>(value);
 }
 
@@ -24,8 +24,7 @@ bool flag(const QSettings& ini, const char* key, bool standard) {
 }
 
 // An enumeration is stored as the number of its place.
-template<class T>
-T choice(const QSettings& ini, const char* key, T last, T standard) {
+template<class T> T choice(const QSettings& ini, const char* key, T last, T standard) {
     return static_cast<T>(within(ini, key, 0, static_cast<int>(last), static_cast<int>(standard)));
 }
 
@@ -38,7 +37,8 @@ ui::SettingsValues Settings::values() const {
     const engine::SamplerSettings& s = standard.sampling;
     ui::SettingsValues v;
     v.theme = choice(m_ini, "window/theme", ui::ThemeChoice::Dark, standard.theme);
-    v.textZoom = within(m_ini, "window/textZoom", ui::kMinTextZoom, ui::kMaxTextZoom, standard.textZoom);
+    v.textZoom =
+        within(m_ini, "window/textZoom", ui::kMinTextZoom, ui::kMaxTextZoom, standard.textZoom);
     v.enterSends = flag(m_ini, "window/enterSends", standard.enterSends);
     v.searchThinking = flag(m_ini, "window/searchThinking", standard.searchThinking);
     const std::string word = m_ini.value(QStringLiteral("chat/strength")).toString().toStdString();
@@ -50,7 +50,8 @@ ui::SettingsValues Settings::values() const {
     v.sampling.topP = within(m_ini, "sampling/topP", 0.0f, 1.0f, s.topP);
     v.sampling.minP = within(m_ini, "sampling/minP", 0.0f, 1.0f, s.minP);
     v.sampling.repetition = within(m_ini, "sampling/repetition", 0.1f, 10.0f, s.repetition);
-    v.sampling.repetitionWindow = within(m_ini, "sampling/repetitionWindow", 0, 1'000'000, s.repetitionWindow);
+    v.sampling.repetitionWindow =
+        within(m_ini, "sampling/repetitionWindow", 0, 1'000'000, s.repetitionWindow);
     v.threads = within(m_ini, "engine/threads", 0, 1024, standard.threads);
     return v;
 }
@@ -73,7 +74,8 @@ void Settings::setValues(const ui::SettingsValues& v) {
 }
 
 QByteArray Settings::windowLayout() const {
-    return QByteArray::fromBase64(m_ini.value(QStringLiteral("window/layout")).toString().toLatin1());
+    return QByteArray::fromBase64(
+        m_ini.value(QStringLiteral("window/layout")).toString().toLatin1());
 }
 
 void Settings::setWindowLayout(const QByteArray& layout) {
@@ -122,6 +124,8 @@ bool Settings::wasSaid(const QString& what) const {
     return flag(m_ini, QStringLiteral("said/%1").arg(what).toLatin1().constData(), false);
 }
 
-void Settings::setSaid(const QString& what) { m_ini.setValue(QStringLiteral("said/%1").arg(what), true); }
+void Settings::setSaid(const QString& what) {
+    m_ini.setValue(QStringLiteral("said/%1").arg(what), true);
+}
 
 } // namespace app

@@ -1,6 +1,6 @@
 #pragma once
-// What is remembered between starts, apart from chats: an ini file in the data folder. Every key is typed,
-// and a value that makes no sense reads as the default.
+// What is remembered between starts, apart from chats: an ini file in the data folder. Every key is
+// typed, and a value that makes no sense reads as the default.
 //
 // GUI thread.
 

@@ -17,13 +17,15 @@ constexpr quint32 kMagic = 0x476c6e74;
 QString nameFor(const QString& dataFolder) {
     const QByteArray path = QDir(dataFolder).canonicalPath().toUtf8();
     return QStringLiteral("glint-") +
-           QString::fromLatin1(QCryptographicHash::hash(path, QCryptographicHash::Sha256).toHex().left(16));
+           QString::fromLatin1(
+               QCryptographicHash::hash(path, QCryptographicHash::Sha256).toHex().left(16));
 }
 
 } // namespace
 
 SingleInstance::SingleInstance(const QString& dataFolder, QObject* parent)
-    : QObject(parent), m_serverName(nameFor(dataFolder)), m_lock(dataFolder + QStringLiteral("/lock")) {
+    : QObject(parent), m_serverName(nameFor(dataFolder)),
+      m_lock(dataFolder + QStringLiteral("/lock")) {
     // Never stale by age, only when its process is gone.
     m_lock.setStaleLockTime(0);
     m_server.setSocketOptions(QLocalServer::UserAccessOption);

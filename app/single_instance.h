@@ -1,6 +1,6 @@
 #pragma once
-// One program per data folder: a second start hands its arguments to the first and ends. The lock is a file
-// that names its process, so that one left behind by a killed program is cleared.
+// One program per data folder: a second start hands its arguments to the first and ends. The lock
+// is a file that names its process, so that one left behind by a killed program is cleared.
 //
 // GUI thread.
 

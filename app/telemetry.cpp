@@ -13,6 +13,7 @@ namespace app {
 namespace {
 
 constexpr int kMilliseconds = 500;
+constexpr double kLeastSeconds = 0.02; // of work that a rate is taken of
 // After the last answer the graph runs on until it is empty: 60 seconds.
 constexpr int kTicksAfterAnswer = 120;
 
@@ -22,7 +23,8 @@ QString gibibytes(qint64 bytes) {
 
 } // namespace
 
-Telemetry::Telemetry(ui::MainWindow& window, AnswerRunner& runner, ChatController& chat, QObject* parent)
+Telemetry::Telemetry(ui::MainWindow& window, AnswerRunner& runner, ChatController& chat,
+                     QObject* parent)
     : QObject(parent), m_window(window), m_runner(runner), m_chat(chat) {
     m_timer.setInterval(kMilliseconds);
     connect(&m_timer, &QTimer::timeout, this, &Telemetry::tick);
@@ -47,25 +49,30 @@ QString Telemetry::stateText(const ui::Activity& activity) const {
     switch (activity.kind) {
     case ui::Activity::Kind::Waiting: return tr("Waiting");
     case ui::Activity::Kind::Looking:
-        return tr("Looking at picture %1 of %2").arg(activity.pictureIndex).arg(activity.pictureCount);
+        return tr("Looking at picture %1 of %2")
+            .arg(activity.pictureIndex)
+            .arg(activity.pictureCount);
     case ui::Activity::Kind::Reading:
         if (activity.readTotal <= 0) return tr("Reading");
         return tr("Reading %1 %").arg(qint64(100) * activity.readDone / activity.readTotal);
     case ui::Activity::Kind::Thinking:
-        return tr("Thinking · %1 tokens").arg(locale.toString(m_runner.telemetry().progress.writtenTokens));
+        return tr("Thinking · %1 tokens")
+            .arg(locale.toString(m_runner.telemetry().progress.writtenTokens));
     case ui::Activity::Kind::Answering:
-        return tr("Answering · %1 tokens").arg(locale.toString(m_runner.telemetry().progress.writtenTokens));
+        return tr("Answering · %1 tokens")
+            .arg(locale.toString(m_runner.telemetry().progress.writtenTokens));
     case ui::Activity::Kind::None: break;
     }
     if (!m_model) return tr("No model loaded");
     if (!m_runner.idle()) return tr("Answering in another chat");
     const qint64 used = contextUsed();
     if (used <= 0) return tr("Ready");
-    return tr("Ready · %1 of %2 tokens").arg(locale.toString(used), locale.toString(qint64(m_model->contextTokens)));
+    return tr("Ready · %1 of %2 tokens")
+        .arg(locale.toString(used), locale.toString(qint64(m_model->contextTokens)));
 }
 
-// While the open chat's answer grows the engine says; otherwise the last answer's prompt and text are what
-// the conversation takes.
+// While the open chat's answer grows the engine says; otherwise the last answer's prompt and text
+// are what the conversation takes.
 qint64 Telemetry::contextUsed() const {
     const AnswerRunner::Telemetry& now = m_runner.telemetry();
     if (now.running && m_runner.activity(m_chat.openId()).kind >= ui::Activity::Kind::Thinking &&
@@ -79,7 +86,8 @@ qint64 Telemetry::contextUsed() const {
 std::optional<engine::AnswerFigures> Telemetry::lastFigures() const {
     const auto path = m_chat.open().conversation.activePath();
     for (auto m = path.rbegin(); m != path.rend(); ++m) {
-        if ((*m)->role == engine::Role::Assistant && (*m)->figures.promptTokens > 0) return (*m)->figures;
+        if ((*m)->role == engine::Role::Assistant && (*m)->figures.promptTokens > 0)
+            return (*m)->figures;
     }
     return std::nullopt;
 }
@@ -90,26 +98,30 @@ ui::MemoryFigures Telemetry::memoryFigures() const {
     figures.parts = m_model->memory;
     figures.totalBytes = memory.totalBytes;
     // The model's file may be counted as free by the system, since its pages can be read again.
-    figures.freeBytes = std::clamp<qint64>(memory.freeBytes, 0, std::max<qint64>(0, memory.totalBytes - figures.parts.total()));
-    figures.otherBytes = std::max<qint64>(0, memory.totalBytes - figures.freeBytes - figures.parts.total());
+    figures.freeBytes = std::clamp<qint64>(
+        memory.freeBytes, 0, std::max<qint64>(0, memory.totalBytes - figures.parts.total()));
+    figures.otherBytes =
+        std::max<qint64>(0, memory.totalBytes - figures.freeBytes - figures.parts.total());
     return figures;
 }
 
 void Telemetry::showMemoryDot(const ui::MemoryFigures& figures) {
     const qint64 used = figures.totalBytes - figures.freeBytes;
     const double share = figures.totalBytes > 0 ? double(used) / double(figures.totalBytes) : 0;
-    const ui::NoticeKind kind = share > 0.95 ? ui::NoticeKind::Bad
+    const ui::NoticeKind kind = share > 0.95   ? ui::NoticeKind::Bad
                                 : share > 0.88 ? ui::NoticeKind::Warning
                                                : ui::NoticeKind::Info;
-    m_window.setMemoryDot(tr("%1 of %2 GiB").arg(gibibytes(used), gibibytes(figures.totalBytes)), kind,
-                          kind == ui::NoticeKind::Info
-                              ? tr("Memory in use on your computer. There is room left.")
-                              : tr("Memory is nearly full. Close other programs, or use a shorter conversation."));
+    m_window.setMemoryDot(
+        tr("%1 of %2 GiB").arg(gibibytes(used), gibibytes(figures.totalBytes)), kind,
+        kind == ui::NoticeKind::Info
+            ? tr("Memory in use on your computer. There is room left.")
+            : tr("Memory is nearly full. Close other programs, or use a shorter conversation."));
 }
 
 void Telemetry::showStatus() {
     m_window.statusLine().setState(stateText(m_runner.activity(m_chat.openId())));
-    m_window.composer().setContextUse(m_model ? contextUsed() : 0, m_model ? m_model->contextTokens : 0);
+    m_window.composer().setContextUse(m_model ? contextUsed() : 0,
+                                      m_model ? m_model->contextTokens : 0);
 }
 
 void Telemetry::tick() {
@@ -135,14 +147,17 @@ void Telemetry::tick() {
         panel.acceptedTokens = now.progress.acceptedTokens;
         if (now.progress.gain > 0) panel.gain = now.progress.gain;
     }
-    const Sample sample{now.progress.writtenTokens, now.progress.writeSeconds, now.readDone, now.readSeconds};
+    const Sample sample{now.progress.writtenTokens, now.progress.writeSeconds, now.readDone,
+                        now.readSeconds};
     if (now.running) {
         const double wrote = sample.writeSeconds - m_before.writeSeconds;
-        if (sample.written > m_before.written && wrote > 0) {
+        // Over the first microseconds of an answer a rate would mean nothing.
+        if (sample.written > m_before.written && wrote >= kLeastSeconds) {
             panel.writingPerSecond = (sample.written - m_before.written) / wrote;
         }
         const double read = sample.readSeconds - m_before.readSeconds;
-        if (sample.read > m_before.read && read > 0) panel.readingPerSecond = (sample.read - m_before.read) / read;
+        if (sample.read > m_before.read && read >= kLeastSeconds)
+            panel.readingPerSecond = (sample.read - m_before.read) / read;
     }
     m_before = now.running ? sample : Sample();
     panel.lastAnswer = lastFigures();

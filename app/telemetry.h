@@ -1,6 +1,6 @@
 #pragma once
-// Twice a second: what the engine is doing, as figures for the performance panel, the status line, the
-// memory dot and the composer's meter.
+// Twice a second: what the engine is doing, as figures for the performance panel, the status line,
+// the memory dot and the composer's meter.
 //
 // GUI thread. Everything passed to the constructor outlives this object.
 
@@ -20,7 +20,8 @@ namespace app {
 class Telemetry : public QObject {
     Q_OBJECT
 public:
-    Telemetry(ui::MainWindow& window, AnswerRunner& runner, ChatController& chat, QObject* parent = nullptr);
+    Telemetry(ui::MainWindow& window, AnswerRunner& runner, ChatController& chat,
+              QObject* parent = nullptr);
 
     void setModel(const std::optional<LoadedModel>& model, const QString& modelLine);
 

@@ -33,7 +33,9 @@ TokenCounter::TokenCounter(QObject* parent) : QObject(parent) {
     });
 }
 
-TokenCounter::~TokenCounter() { m_pool.waitForDone(); }
+TokenCounter::~TokenCounter() {
+    m_pool.waitForDone();
+}
 
 void TokenCounter::setModel(const std::filesystem::path& target) {
     if (target == m_target) return;

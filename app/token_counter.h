@@ -1,6 +1,6 @@
 #pragma once
-// What a draft costs in tokens, counted off the GUI thread with the tokenizer of the chosen model. Only the
-// latest text is counted: while a count runs, newer texts replace each other.
+// What a draft costs in tokens, counted off the GUI thread with the tokenizer of the chosen model.
+// Only the latest text is counted: while a count runs, newer texts replace each other.
 //
 // GUI thread.
 

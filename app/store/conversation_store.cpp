@@ -1,5 +1,6 @@
 #include "app/store/conversation_store.h"
 
+#include "app/store/message_rows.h"
 #include "app/store/schema.h"
 
 #include <QCryptographicHash>
@@ -17,9 +18,7 @@ using engine::Attachment;
 using engine::Error;
 using engine::ErrorCode;
 using engine::Message;
-using engine::MessageState;
 using engine::Result;
-using engine::Role;
 
 namespace {
 
@@ -30,81 +29,8 @@ constexpr std::uintmax_t kAlwaysCheckedBytes = 256u << 20;
 // SQLite's own limit for one value is a little below this.
 constexpr std::size_t kMaxBlobBytes = 900u << 20;
 
-struct StateWord {
-    MessageState state;
-    std::string_view word;
-};
-constexpr std::array<StateWord, 7> kStates{{{MessageState::Complete, "complete"},
-                                            {MessageState::Growing, "growing"},
-                                            {MessageState::Interrupted, "interrupted"},
-                                            {MessageState::Stopped, "stopped"},
-                                            {MessageState::LengthReached, "length"},
-                                            {MessageState::EndedWhileThinking, "length_while_thinking"},
-                                            {MessageState::Failed, "failed"}}};
-
-std::string_view stateWord(MessageState state) {
-    return std::find_if(kStates.begin(), kStates.end(), [&](const StateWord& s) { return s.state == state; })->word;
-}
-
-MessageState stateFromWord(std::string_view word) {
-    const auto found =
-        std::find_if(kStates.begin(), kStates.end(), [&](const StateWord& s) { return s.word == word; });
-    // A word that a person wrote into the file by hand: the text is shown as it is.
-    return found == kStates.end() ? MessageState::Complete : found->state;
-}
-
-std::vector<std::byte> idBytes(const std::vector<std::int32_t>& ids) {
-    std::vector<std::byte> bytes;
-    bytes.reserve(ids.size() * 4);
-    for (const std::int32_t id : ids) {
-        const auto value = static_cast<std::uint32_t>(id);
-        for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<std::byte>(value >> shift));
-    }
-    return bytes;
-}
-
-std::vector<std::int32_t> idsFromBytes(std::span<const std::byte> bytes) {
-    std::vector<std::int32_t> ids;
-    ids.reserve(bytes.size() / 4);
-    for (std::size_t i = 0; i + 4 <= bytes.size(); i += 4) {
-        std::uint32_t value = 0;
-        for (std::size_t k = 0; k < 4; ++k) value |= std::to_integer<std::uint32_t>(bytes[i + k]) << (8 * k);
-        ids.push_back(static_cast<std::int32_t>(value));
-    }
-    return ids;
-}
-
-Result<void> writeAttachments(Database& database, std::string_view table, std::string_view owner,
-                              std::int64_t ownerId, const std::vector<Attachment>& attachments) {
-    const std::string name(table);
-    Result<Statement> removal = database.prepare("DELETE FROM " + name + " WHERE " + std::string(owner) + " = ?");
-    if (!removal.ok()) return removal.error();
-    if (Result<void> done = removal->bind(ownerId).run(); !done.ok()) return done;
-    Result<Statement> insert = database.prepare("INSERT INTO " + name + " VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
-    if (!insert.ok()) return insert.error();
-    for (std::size_t i = 0; i < attachments.size(); ++i) {
-        const Attachment& a = attachments[i];
-        insert->bind(ownerId).bind(static_cast<std::int64_t>(i)).bind(a.sha256).bind(a.fileName).bind(a.mimeType);
-        insert->bind(a.bytes).bind(std::int64_t(a.width)).bind(std::int64_t(a.height));
-        if (Result<void> done = insert->run(); !done.ok()) return done;
-    }
-    return {};
-}
-
-// Columns from `first` on: sha256, file_name, mime_type, bytes, width, height.
-Attachment attachmentAt(const Statement& row, int first) {
-    Attachment a;
-    a.sha256 = row.text(first);
-    a.fileName = row.text(first + 1);
-    a.mimeType = row.text(first + 2);
-    a.bytes = row.integer(first + 3);
-    a.width = static_cast<int>(row.integer(first + 4));
-    a.height = static_cast<int>(row.integer(first + 5));
-    return a;
-}
-
-// history.db, history.db-wal and history.db-shm become history-damaged-20261130-001500.db and so on, so
-// that a tool for recovery finds them together.
+// history.db, history.db-wal and history.db-shm become history-damaged-20261130-001500.db and so
+// on, so that a tool for recovery finds them together.
 Result<fs::path> setAside(const fs::path& path, std::string_view why) {
     const std::time_t now = std::time(nullptr);
     std::array<char, 32> stamp{};
@@ -112,8 +38,9 @@ Result<fs::path> setAside(const fs::path& path, std::string_view why) {
     fs::path target;
     std::error_code failure;
     for (int attempt = 0; attempt < 100; ++attempt) {
-        const std::string name = path.stem().string() + "-" + std::string(why) + "-" + stamp.data() +
-                                 (attempt ? "-" + std::to_string(attempt) : "") + path.extension().string();
+        const std::string name = path.stem().string() + "-" + std::string(why) + "-" +
+                                 stamp.data() + (attempt ? "-" + std::to_string(attempt) : "") +
+                                 path.extension().string();
         target = path.parent_path() / name;
         if (!fs::exists(target, failure)) break;
     }
@@ -123,7 +50,8 @@ Result<fs::path> setAside(const fs::path& path, std::string_view why) {
         to += suffix;
         if (!fs::exists(from, failure)) continue;
         fs::rename(from, to, failure);
-        if (failure) return Error{ErrorCode::Io, "renaming the damaged history: " + failure.message()};
+        if (failure)
+            return Error{ErrorCode::Io, "renaming the damaged history: " + failure.message()};
     }
     return target;
 }
@@ -138,15 +66,18 @@ std::int64_t nowMs() {
 std::int64_t newId() {
     using namespace std::chrono;
     static std::atomic<std::int64_t> last{0};
-    const std::int64_t now = duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+    const std::int64_t now =
+        duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
     std::int64_t before = last.load();
-    while (!last.compare_exchange_weak(before, std::max(now, before + 1))) {}
+    while (!last.compare_exchange_weak(before, std::max(now, before + 1))) {
+    }
     return std::max(now, before + 1);
 }
 
 std::string sha256Of(std::span<const std::byte> bytes) {
     QCryptographicHash hash(QCryptographicHash::Sha256);
-    hash.addData(QByteArrayView(reinterpret_cast<const char*>(bytes.data()), static_cast<qsizetype>(bytes.size())));
+    hash.addData(QByteArrayView(reinterpret_cast<const char*>(bytes.data()),
+                                static_cast<qsizetype>(bytes.size())));
     return hash.result().toHex().toStdString();
 }
 
@@ -195,11 +126,12 @@ Result<int> ConversationStore::markInterrupted() {
     return static_cast<int>(m_database.changedRows());
 }
 
-// Pictures that were attached and removed again, and those of chats deleted for ever. Only at start, so
-// that what was removed can still be undone.
+// Pictures that were attached and removed again, and those of chats deleted for ever. Only at
+// start, so that what was removed can still be undone.
 Result<void> ConversationStore::removeUnusedBytes() {
-    return m_database.execute("DELETE FROM blob WHERE sha256 NOT IN (SELECT sha256 FROM message_attachment)"
-                              " AND sha256 NOT IN (SELECT sha256 FROM draft_attachment)");
+    return m_database.execute(
+        "DELETE FROM blob WHERE sha256 NOT IN (SELECT sha256 FROM message_attachment)"
+        " AND sha256 NOT IN (SELECT sha256 FROM draft_attachment)");
 }
 
 Result<void> ConversationStore::checkIntegrity() {
@@ -213,12 +145,13 @@ Result<void> ConversationStore::checkIntegrity() {
 }
 
 Result<std::vector<ChatSummary>> ConversationStore::chats() {
-    Result<Statement> rows = m_database.prepare(
-        "SELECT id, title, title_chosen, pinned, archived, unread, changed_ms, deleted_ms,"
-        " EXISTS (SELECT 1 FROM message WHERE conversation_id = conversation.id),"
-        " draft_text <> '' OR EXISTS (SELECT 1 FROM draft_attachment WHERE conversation_id = conversation.id)"
-        " OR EXISTS (SELECT 1 FROM draft_paste WHERE conversation_id = conversation.id)"
-        " FROM conversation ORDER BY changed_ms DESC, id DESC");
+    Result<Statement> rows = m_database.prepare(R"(
+        SELECT id, title, title_chosen, pinned, archived, unread, changed_ms, deleted_ms,
+            EXISTS (SELECT 1 FROM message WHERE conversation_id = c.id),
+            draft_text <> ''
+                OR EXISTS (SELECT 1 FROM draft_attachment WHERE conversation_id = c.id)
+                OR EXISTS (SELECT 1 FROM draft_paste WHERE conversation_id = c.id)
+        FROM conversation c ORDER BY changed_ms DESC, id DESC)");
     if (!rows.ok()) return rows.error();
     std::vector<ChatSummary> chats;
     for (;;) {
@@ -241,8 +174,9 @@ Result<std::vector<ChatSummary>> ConversationStore::chats() {
 }
 
 Result<StoredChat> ConversationStore::load(std::int64_t chatId) {
-    Result<Statement> row = m_database.prepare("SELECT title, instructions, strength, draft_length, active_leaf,"
-                                               " draft_text FROM conversation WHERE id = ?");
+    Result<Statement> row =
+        m_database.prepare("SELECT title, instructions, strength, draft_length, active_leaf,"
+                           " draft_text FROM conversation WHERE id = ?");
     if (!row.ok()) return row.error();
     const Result<bool> found = row->bind(chatId).step();
     if (!found.ok()) return found.error();
@@ -254,72 +188,22 @@ Result<StoredChat> ConversationStore::load(std::int64_t chatId) {
     chat.conversation.strength =
         engine::strengthFromWord(row->text(2)).value_or(engine::ThinkingStrength::High);
     const std::int64_t length = row->integer(3);
-    const bool lengthKnown = length >= engine::DraftLength::kAutomatic && length <= engine::DraftLength::kMax;
-    chat.conversation.draftLength.tokens = lengthKnown ? static_cast<int>(length) : engine::DraftLength::kAutomatic;
+    const bool lengthKnown =
+        length >= engine::DraftLength::kAutomatic && length <= engine::DraftLength::kMax;
+    chat.conversation.draftLength.tokens =
+        lengthKnown ? static_cast<int>(length) : engine::DraftLength::kAutomatic;
     chat.conversation.activeLeafId = row->integer(4);
     chat.draft.text = row->text(5);
-    if (Result<void> done = loadMessages(chat); !done.ok()) return done.error();
-    if (Result<void> done = loadAttachments(chat); !done.ok()) return done.error();
+    Result<std::vector<Message>> messages = readMessages(m_database, chatId);
+    if (!messages.ok()) return messages.error();
+    chat.conversation.messages = std::move(messages.value());
     if (Result<void> done = loadDraft(chat); !done.ok()) return done.error();
     return chat;
 }
 
-Result<void> ConversationStore::loadMessages(StoredChat& chat) {
-    Result<Statement> rows = m_database.prepare(
-        "SELECT id, parent_id, role, text, thinking, state, created_ms, thinking_seconds, read_seconds,"
-        " write_seconds, prompt_tokens, read_tokens, written_tokens, drafted_tokens, accepted_tokens, cycles,"
-        " model_key, generated_ids FROM message WHERE conversation_id = ? ORDER BY id");
-    if (!rows.ok()) return rows.error();
-    rows->bind(chat.conversation.id);
-    for (;;) {
-        const Result<bool> row = rows->step();
-        if (!row.ok()) return row.error();
-        if (!row.value()) return {};
-        Message m;
-        m.id = rows->integer(0);
-        m.parentId = rows->integer(1);
-        m.role = rows->text(2) == "user" ? Role::User : Role::Assistant;
-        m.text = rows->text(3);
-        m.thinking = rows->text(4);
-        m.state = stateFromWord(rows->text(5));
-        m.createdMs = rows->integer(6);
-        m.figures.thinkingSeconds = rows->real(7);
-        m.figures.readSeconds = rows->real(8);
-        m.figures.writeSeconds = rows->real(9);
-        m.figures.promptTokens = static_cast<int>(rows->integer(10));
-        m.figures.readTokens = static_cast<int>(rows->integer(11));
-        m.figures.writtenTokens = static_cast<int>(rows->integer(12));
-        m.figures.draftedTokens = static_cast<int>(rows->integer(13));
-        m.figures.acceptedTokens = static_cast<int>(rows->integer(14));
-        m.figures.cycles = static_cast<int>(rows->integer(15));
-        m.generated.modelKey = rows->text(16);
-        m.generated.ids = idsFromBytes(rows->blob(17));
-        chat.conversation.messages.push_back(std::move(m));
-    }
-}
-
-Result<void> ConversationStore::loadAttachments(StoredChat& chat) {
-    Result<Statement> rows = m_database.prepare(
-        "SELECT a.message_id, a.sha256, a.file_name, a.mime_type, a.bytes, a.width, a.height"
-        " FROM message_attachment a JOIN message m ON m.id = a.message_id WHERE m.conversation_id = ?"
-        " ORDER BY a.message_id, a.position");
-    if (!rows.ok()) return rows.error();
-    rows->bind(chat.conversation.id);
-    std::vector<Message>& messages = chat.conversation.messages; // ascending by id
-    for (;;) {
-        const Result<bool> row = rows->step();
-        if (!row.ok()) return row.error();
-        if (!row.value()) break;
-        const auto owner = std::lower_bound(messages.begin(), messages.end(), rows->integer(0),
-                                            [](const Message& m, std::int64_t id) { return m.id < id; });
-        if (owner != messages.end()) owner->attachments.push_back(attachmentAt(*rows, 1));
-    }
-    return {};
-}
-
 Result<void> ConversationStore::loadDraft(StoredChat& chat) {
-    Result<Statement> pastes =
-        m_database.prepare("SELECT text FROM draft_paste WHERE conversation_id = ? ORDER BY position");
+    Result<Statement> pastes = m_database.prepare(
+        "SELECT text FROM draft_paste WHERE conversation_id = ? ORDER BY position");
     if (!pastes.ok()) return pastes.error();
     pastes->bind(chat.conversation.id);
     for (;;) {
@@ -328,25 +212,20 @@ Result<void> ConversationStore::loadDraft(StoredChat& chat) {
         if (!row.value()) break;
         chat.draft.pasted.push_back(pastes->text(0));
     }
-    Result<Statement> drafts = m_database.prepare(
-        "SELECT sha256, file_name, mime_type, bytes, width, height FROM draft_attachment"
-        " WHERE conversation_id = ? ORDER BY position");
-    if (!drafts.ok()) return drafts.error();
-    drafts->bind(chat.conversation.id);
-    for (;;) {
-        const Result<bool> row = drafts->step();
-        if (!row.ok()) return row.error();
-        if (!row.value()) return {};
-        chat.draft.attachments.push_back(attachmentAt(*drafts, 0));
-    }
+    Result<std::vector<Attachment>> attachments =
+        readDraftAttachments(m_database, chat.conversation.id);
+    if (!attachments.ok()) return attachments.error();
+    chat.draft.attachments = std::move(attachments.value());
+    return {};
 }
 
 Result<void> ConversationStore::saveHeader(const ChatHeader& header) {
-    Result<Statement> write = m_database.prepare(
-        "INSERT INTO conversation (id, title, title_chosen, instructions, strength, draft_length, changed_ms)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
-        " ON CONFLICT (id) DO UPDATE SET title = ?2, title_chosen = ?3, instructions = ?4, strength = ?5,"
-        " draft_length = ?6");
+    Result<Statement> write = m_database.prepare(R"(
+        INSERT INTO conversation (
+            id, title, title_chosen, instructions, strength, draft_length, changed_ms)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        ON CONFLICT (id) DO UPDATE SET
+            title = ?2, title_chosen = ?3, instructions = ?4, strength = ?5, draft_length = ?6)");
     if (!write.ok()) return write.error();
     return write->bind(header.id)
         .bind(header.title)
@@ -358,48 +237,13 @@ Result<void> ConversationStore::saveHeader(const ChatHeader& header) {
         .run();
 }
 
-Result<void> ConversationStore::writeMessage(std::int64_t chatId, const Message& message) {
-    Result<Statement> write = m_database.prepare(
-        "INSERT INTO message (id, conversation_id, parent_id, role, text, thinking, file_names, state, created_ms,"
-        " thinking_seconds, read_seconds, write_seconds, prompt_tokens, read_tokens, written_tokens,"
-        " drafted_tokens, accepted_tokens, cycles, model_key, generated_ids)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)"
-        " ON CONFLICT (id) DO UPDATE SET text = ?5, thinking = ?6, state = ?8, thinking_seconds = ?10,"
-        " read_seconds = ?11, write_seconds = ?12, prompt_tokens = ?13, read_tokens = ?14, written_tokens = ?15,"
-        " drafted_tokens = ?16, accepted_tokens = ?17, cycles = ?18, model_key = ?19, generated_ids = ?20");
-    if (!write.ok()) return write.error();
-    std::string fileNames;
-    for (const Attachment& attachment : message.attachments) fileNames += attachment.fileName + "\n";
-    const engine::AnswerFigures& f = message.figures;
-    return write->bind(message.id)
-        .bind(chatId)
-        .bind(message.parentId)
-        .bind(message.role == Role::User ? std::string_view("user") : std::string_view("assistant"))
-        .bind(message.text)
-        .bind(message.thinking)
-        .bind(fileNames)
-        .bind(stateWord(message.state))
-        .bind(message.createdMs)
-        .bind(f.thinkingSeconds)
-        .bind(f.readSeconds)
-        .bind(f.writeSeconds)
-        .bind(std::int64_t(f.promptTokens))
-        .bind(std::int64_t(f.readTokens))
-        .bind(std::int64_t(f.writtenTokens))
-        .bind(std::int64_t(f.draftedTokens))
-        .bind(std::int64_t(f.acceptedTokens))
-        .bind(std::int64_t(f.cycles))
-        .bind(message.generated.modelKey)
-        .bindBlob(idBytes(message.generated.ids))
-        .run();
-}
-
-Result<void> ConversationStore::saveMessage(std::int64_t chatId, const Message& message, bool sentDraft) {
+Result<void> ConversationStore::saveMessage(std::int64_t chatId, const Message& message,
+                                            bool sentDraft) {
     Result<Transaction> transaction = Transaction::begin(m_database);
     if (!transaction.ok()) return transaction.error();
-    if (Result<void> done = writeMessage(chatId, message); !done.ok()) return done;
-    if (Result<void> done = writeAttachments(m_database, "message_attachment", "message_id", message.id,
-                                             message.attachments);
+    if (Result<void> done = writeMessageRow(m_database, chatId, message); !done.ok()) return done;
+    if (Result<void> done =
+            writeAttachments(m_database, AttachmentOwner::Message, message.id, message.attachments);
         !done.ok()) {
         return done;
     }
@@ -409,27 +253,32 @@ Result<void> ConversationStore::saveMessage(std::int64_t chatId, const Message& 
     Result<Statement> leaf =
         m_database.prepare("UPDATE conversation SET active_leaf = ?, changed_ms = ? WHERE id = ?");
     if (!leaf.ok()) return leaf.error();
-    if (Result<void> done = leaf->bind(message.id).bind(nowMs()).bind(chatId).run(); !done.ok()) return done;
+    if (Result<void> done = leaf->bind(message.id).bind(nowMs()).bind(chatId).run(); !done.ok())
+        return done;
     return transaction->commit();
 }
 
 Result<void> ConversationStore::saveAnswer(const Message& message) {
-    Result<Statement> owner = m_database.prepare("SELECT conversation_id FROM message WHERE id = ?");
+    Result<Statement> owner =
+        m_database.prepare("SELECT conversation_id FROM message WHERE id = ?");
     if (!owner.ok()) return owner.error();
     const Result<bool> found = owner->bind(message.id).step();
     if (!found.ok()) return found.error();
     if (!found.value()) return {}; // deleted for ever while it grew
-    return writeMessage(owner->integer(0), message);
+    return writeMessageRow(m_database, owner->integer(0), message);
 }
 
 Result<void> ConversationStore::setActiveLeaf(std::int64_t chatId, std::int64_t messageId) {
-    Result<Statement> write = m_database.prepare("UPDATE conversation SET active_leaf = ? WHERE id = ?");
+    Result<Statement> write =
+        m_database.prepare("UPDATE conversation SET active_leaf = ? WHERE id = ?");
     if (!write.ok()) return write.error();
     return write->bind(messageId).bind(chatId).run();
 }
 
 Result<void> ConversationStore::setFlag(std::int64_t chatId, ChatFlag flag, bool on) {
-    const char* column = flag == ChatFlag::Pinned ? "pinned" : flag == ChatFlag::Archived ? "archived" : "unread";
+    const char* column = flag == ChatFlag::Pinned     ? "pinned"
+                         : flag == ChatFlag::Archived ? "archived"
+                                                      : "unread";
     Result<Statement> write =
         m_database.prepare("UPDATE conversation SET " + std::string(column) + " = ? WHERE id = ?");
     if (!write.ok()) return write.error();
@@ -444,11 +293,14 @@ Result<void> ConversationStore::saveDraft(std::int64_t chatId, const Draft& draf
 }
 
 Result<void> ConversationStore::writeDraft(std::int64_t chatId, const Draft& draft) {
-    Result<Statement> write = m_database.prepare("UPDATE conversation SET draft_text = ? WHERE id = ?");
+    Result<Statement> write =
+        m_database.prepare("UPDATE conversation SET draft_text = ? WHERE id = ?");
     if (!write.ok()) return write.error();
     if (Result<void> done = write->bind(draft.text).bind(chatId).run(); !done.ok()) return done;
-    if (m_database.changedRows() == 0) return Error{ErrorCode::InvalidFile, "the chat is no longer there"};
-    Result<Statement> removal = m_database.prepare("DELETE FROM draft_paste WHERE conversation_id = ?");
+    if (m_database.changedRows() == 0)
+        return Error{ErrorCode::InvalidFile, "the chat is no longer there"};
+    Result<Statement> removal =
+        m_database.prepare("DELETE FROM draft_paste WHERE conversation_id = ?");
     if (!removal.ok()) return removal.error();
     if (Result<void> done = removal->bind(chatId).run(); !done.ok()) return done;
     Result<Statement> insert = m_database.prepare("INSERT INTO draft_paste VALUES (?, ?, ?)");
@@ -457,17 +309,19 @@ Result<void> ConversationStore::writeDraft(std::int64_t chatId, const Draft& dra
         insert->bind(chatId).bind(static_cast<std::int64_t>(i)).bind(draft.pasted[i]);
         if (Result<void> done = insert->run(); !done.ok()) return done;
     }
-    return writeAttachments(m_database, "draft_attachment", "conversation_id", chatId, draft.attachments);
+    return writeAttachments(m_database, AttachmentOwner::Draft, chatId, draft.attachments);
 }
 
 Result<void> ConversationStore::moveToTrash(std::int64_t chatId) {
-    Result<Statement> write = m_database.prepare("UPDATE conversation SET deleted_ms = ? WHERE id = ?");
+    Result<Statement> write =
+        m_database.prepare("UPDATE conversation SET deleted_ms = ? WHERE id = ?");
     if (!write.ok()) return write.error();
     return write->bind(nowMs()).bind(chatId).run();
 }
 
 Result<void> ConversationStore::restoreFromTrash(std::int64_t chatId) {
-    Result<Statement> write = m_database.prepare("UPDATE conversation SET deleted_ms = 0 WHERE id = ?");
+    Result<Statement> write =
+        m_database.prepare("UPDATE conversation SET deleted_ms = 0 WHERE id = ?");
     if (!write.ok()) return write.error();
     return write->bind(chatId).run();
 }
@@ -485,11 +339,14 @@ Result<void> ConversationStore::deleteForever(std::span<const std::int64_t> chat
 }
 
 Result<std::string> ConversationStore::saveBytes(std::span<const std::byte> bytes) {
-    if (bytes.size() > kMaxBlobBytes) return Error{ErrorCode::Unsupported, "the file is larger than 900 MB"};
+    if (bytes.size() > kMaxBlobBytes)
+        return Error{ErrorCode::Unsupported, "the file is larger than 900 MB"};
     std::string hash = sha256Of(bytes);
-    Result<Statement> write = m_database.prepare("INSERT OR IGNORE INTO blob (sha256, bytes) VALUES (?, ?)");
+    Result<Statement> write =
+        m_database.prepare("INSERT OR IGNORE INTO blob (sha256, bytes) VALUES (?, ?)");
     if (!write.ok()) return write.error();
-    if (Result<void> done = write->bind(hash).bindBlob(bytes).run(); !done.ok()) return done.error();
+    if (Result<void> done = write->bind(hash).bindBlob(bytes).run(); !done.ok())
+        return done.error();
     return hash;
 }
 
@@ -498,11 +355,13 @@ Result<std::vector<std::byte>> ConversationStore::bytes(std::string_view sha256)
     if (!row.ok()) return row.error();
     const Result<bool> found = row->bind(sha256).step();
     if (!found.ok()) return found.error();
-    if (!found.value()) return Error{ErrorCode::InvalidFile, "the attachment's bytes are not in the history"};
+    if (!found.value())
+        return Error{ErrorCode::InvalidFile, "the attachment's bytes are not in the history"};
     return row->blob(0);
 }
 
-Result<std::vector<SearchHit>> ConversationStore::search(std::string_view words, const SearchOptions& options) {
+Result<std::vector<SearchHit>> ConversationStore::search(std::string_view words,
+                                                         const SearchOptions& options) {
     return searchHistory(m_database, words, options);
 }
 

@@ -1,9 +1,11 @@
 #pragma once
-// The history: conversations, their messages as trees with versions, attachments by content hash, unsent
-// text, trash. What is acknowledged is on the disk: every call is one transaction with full sync.
+// The history: conversations, their messages as trees with versions, attachments by content hash,
+// unsent text, trash. What is acknowledged is on the disk: every call is one transaction with full
+// sync.
 //
-// Disk thread. All SQL of the program lies in app/store. Ids come from the caller (see newId), so that a
-// message keeps its id whether or not it could be stored, and storing it again later is the same call.
+// Disk thread. All SQL of the program lies in app/store. Ids come from the caller (see newId), so
+// that a message keeps its id whether or not it could be stored, and storing it again later is the
+// same call.
 
 #include "app/store/search.h"
 #include "app/store/sqlite.h"
@@ -72,9 +74,9 @@ public:
         std::filesystem::path setAside;
         int interruptedAnswers = 0; // found growing, now marked as interrupted
     };
-    // Opens or creates the file, brings it to the newest version, checks it and marks interrupted answers.
-    // A damaged or foreign file is kept under another name and a new one is begun; a newer one is refused
-    // (Unsupported), as is one that another program holds (Io).
+    // Opens or creates the file, brings it to the newest version, checks it and marks interrupted
+    // answers. A damaged or foreign file is kept under another name and a new one is begun; a newer
+    // one is refused (Unsupported), as is one that another program holds (Io).
     static engine::Result<Opened> open(const std::filesystem::path& path);
 
     engine::Result<std::vector<ChatSummary>> chats();
@@ -82,9 +84,11 @@ public:
 
     // Creates the chat or writes its header anew.
     engine::Result<void> saveHeader(const ChatHeader& header);
-    // Creates the message or writes it anew, and makes it the active leaf. Its attachments' bytes must be
-    // there already. sentDraft: the message was the chat's draft, which is emptied in the same transaction.
-    engine::Result<void> saveMessage(std::int64_t chatId, const engine::Message& message, bool sentDraft);
+    // Creates the message or writes it anew, and makes it the active leaf. Its attachments' bytes
+    // must be there already. sentDraft: the message was the chat's draft, which is emptied in the
+    // same transaction.
+    engine::Result<void> saveMessage(std::int64_t chatId, const engine::Message& message,
+                                     bool sentDraft);
     // The growing or finished answer: text, thinking, state, figures, ids. The active leaf stays.
     engine::Result<void> saveAnswer(const engine::Message& message);
     engine::Result<void> setActiveLeaf(std::int64_t chatId, std::int64_t messageId);
@@ -100,7 +104,8 @@ public:
     engine::Result<std::string> saveBytes(std::span<const std::byte> bytes);
     engine::Result<std::vector<std::byte>> bytes(std::string_view sha256);
 
-    engine::Result<std::vector<SearchHit>> search(std::string_view words, const SearchOptions& options);
+    engine::Result<std::vector<SearchHit>> search(std::string_view words,
+                                                  const SearchOptions& options);
 
     // A consistent copy in a new file, made beside `path` and renamed when it is whole.
     engine::Result<void> backUp(const std::filesystem::path& path);
@@ -109,14 +114,12 @@ public:
 
 private:
     explicit ConversationStore(Database database) : m_database(std::move(database)) {}
-    static engine::Result<std::unique_ptr<ConversationStore>> openFile(const std::filesystem::path& path);
+    static engine::Result<std::unique_ptr<ConversationStore>>
+    openFile(const std::filesystem::path& path);
     engine::Result<int> markInterrupted();
     engine::Result<void> removeUnusedBytes();
-    engine::Result<void> writeMessage(std::int64_t chatId, const engine::Message& message);
     engine::Result<void> writeDraft(std::int64_t chatId, const Draft& draft);
     engine::Result<void> loadDraft(StoredChat& chat);
-    engine::Result<void> loadMessages(StoredChat& chat);
-    engine::Result<void> loadAttachments(StoredChat& chat);
 
     Database m_database;
 };

@@ -34,7 +34,9 @@ int newestSchemaVersion() {
     return newest;
 }
 
-Result<void> migrate(Database& database) { return migrateTo(database, newestSchemaVersion()); }
+Result<void> migrate(Database& database) {
+    return migrateTo(database, newestSchemaVersion());
+}
 
 Result<void> migrateTo(Database& database, int version) {
     const Result<std::int64_t> applicationId = database.integer("PRAGMA application_id");
@@ -56,10 +58,13 @@ Result<void> migrateTo(Database& database, int version) {
         if (!sql.ok()) return sql.error();
         Result<Transaction> transaction = Transaction::begin(database);
         if (!transaction.ok()) return transaction.error();
-        const std::string steps = sql.value() + "PRAGMA application_id = " + std::to_string(kApplicationId) +
+        const std::string steps = sql.value() +
+                                  "PRAGMA application_id = " + std::to_string(kApplicationId) +
                                   "; PRAGMA user_version = " + std::to_string(next) + ";";
         Result<void> done = database.execute(steps);
-        if (!done.ok()) return std::move(done).context("bringing the history to version " + std::to_string(next));
+        if (!done.ok())
+            return std::move(done).context("bringing the history to version " +
+                                           std::to_string(next));
         if (Result<void> committed = transaction->commit(); !committed.ok()) return committed;
     }
     return {};

@@ -7,7 +7,8 @@
 
 namespace app {
 
-// Written into every history file, so that another program's SQLite database is told from ours: "Glnt".
+// Written into every history file, so that another program's SQLite database is told from ours:
+// "Glnt".
 inline constexpr std::int64_t kApplicationId = 0x476c6e74;
 
 // The newest version this program knows.

@@ -103,16 +103,20 @@ Result<void> searchIndex(Database& database, const Words& words, const SearchOpt
     Result<Statement> titles = database.prepare(
         "SELECT c.id, 0, c.title, snippet(title_search, 0, char(2), char(3), '…', 16)"
         " FROM title_search JOIN conversation c ON c.id = title_search.rowid"
-        " WHERE title_search MATCH ? AND (c.deleted_ms = 0 OR ?) ORDER BY c.changed_ms DESC LIMIT ?");
+        " WHERE title_search MATCH ? AND (c.deleted_ms = 0 OR ?)"
+        " ORDER BY c.changed_ms DESC LIMIT ?");
     if (!titles.ok()) return titles.error();
-    titles->bind(matchExpression(words, "")).bind(std::int64_t(options.trash)).bind(std::int64_t(options.limit));
+    titles->bind(matchExpression(words, ""))
+        .bind(std::int64_t(options.trash))
+        .bind(std::int64_t(options.limit));
     if (Result<void> done = collect(*titles, hits); !done.ok()) return done;
 
     Result<Statement> messages = database.prepare(
         "SELECT c.id, m.id, c.title, snippet(message_search, -1, char(2), char(3), '…', 16)"
         " FROM message_search JOIN message m ON m.id = message_search.rowid"
         " JOIN conversation c ON c.id = m.conversation_id"
-        " WHERE message_search MATCH ? AND (c.deleted_ms = 0 OR ?) ORDER BY m.created_ms DESC LIMIT ?");
+        " WHERE message_search MATCH ? AND (c.deleted_ms = 0 OR ?)"
+        " ORDER BY m.created_ms DESC LIMIT ?");
     if (!messages.ok()) return messages.error();
     messages->bind(matchExpression(words, options.thinking ? "" : "{text file_names} : "))
         .bind(std::int64_t(options.trash))
@@ -125,13 +129,14 @@ Result<void> searchInside(Database& database, const Words& words, const SearchOp
     std::string titleCondition, messageCondition;
     for (qsizetype i = 0; i < words.list.size(); ++i) {
         titleCondition += " AND c.title LIKE ?";
-        messageCondition += options.thinking
-                                ? " AND m.text || char(10) || m.file_names || char(10) || m.thinking LIKE ?"
-                                : " AND m.text || char(10) || m.file_names LIKE ?";
+        messageCondition +=
+            options.thinking
+                ? " AND m.text || char(10) || m.file_names || char(10) || m.thinking LIKE ?"
+                : " AND m.text || char(10) || m.file_names LIKE ?";
     }
     Result<Statement> titles = database.prepare(
-        "SELECT c.id, 0, c.title, c.title FROM conversation c WHERE (c.deleted_ms = 0 OR ?)" + titleCondition +
-        " ORDER BY c.changed_ms DESC LIMIT ?");
+        "SELECT c.id, 0, c.title, c.title FROM conversation c WHERE (c.deleted_ms = 0 OR ?)" +
+        titleCondition + " ORDER BY c.changed_ms DESC LIMIT ?");
     if (!titles.ok()) return titles.error();
     titles->bind(std::int64_t(options.trash));
     for (const QString& word : words.list) titles->bind(likePattern(word));
@@ -141,8 +146,8 @@ Result<void> searchInside(Database& database, const Words& words, const SearchOp
     Result<Statement> messages = database.prepare(
         "SELECT c.id, m.id, c.title, m.text || char(10) || m.file_names || char(10) || m.thinking"
         " FROM message m JOIN conversation c ON c.id = m.conversation_id"
-        " WHERE m.state <> 'growing' AND (c.deleted_ms = 0 OR ?)" + messageCondition +
-        " ORDER BY m.created_ms DESC LIMIT ?");
+        " WHERE m.state <> 'growing' AND (c.deleted_ms = 0 OR ?)" +
+        messageCondition + " ORDER BY m.created_ms DESC LIMIT ?");
     if (!messages.ok()) return messages.error();
     messages->bind(std::int64_t(options.trash));
     for (const QString& word : words.list) messages->bind(likePattern(word));

@@ -1,5 +1,6 @@
 #pragma once
-// Search in titles, messages and file names with SQLite's FTS5, over the index tables of the schema.
+// Search in titles, messages and file names with SQLite's FTS5, over the index tables of the
+// schema.
 //
 // Disk thread.
 
@@ -32,8 +33,9 @@ struct SearchHit {
 inline constexpr char kMarkBegin = '\x02';
 inline constexpr char kMarkEnd = '\x03';
 
-// Every word must occur, the last one perhaps unfinished. Text without spaces between words (Chinese,
-// Japanese, Thai ...) is found anywhere inside a line. Empty for words without letters or digits.
+// Every word must occur, the last one perhaps unfinished. Text without spaces between words
+// (Chinese, Japanese, Thai ...) is found anywhere inside a line. Empty for words without letters or
+// digits.
 engine::Result<std::vector<SearchHit>> searchHistory(Database& database, std::string_view words,
                                                      const SearchOptions& options);
 

@@ -24,7 +24,10 @@ Error errorOf(sqlite3* handle, int code) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB: error.code = ErrorCode::InvalidFile; break;
     case SQLITE_NOMEM: error.code = ErrorCode::OutOfMemory; break;
-    case SQLITE_FULL: error.code = ErrorCode::Io; error.message = "the disk is full"; break;
+    case SQLITE_FULL:
+        error.code = ErrorCode::Io;
+        error.message = "the disk is full";
+        break;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         error.code = ErrorCode::Io;
@@ -42,7 +45,9 @@ Error errorOf(sqlite3* handle, int code) {
 
 } // namespace
 
-Statement::~Statement() { sqlite3_finalize(m_handle); }
+Statement::~Statement() {
+    sqlite3_finalize(m_handle);
+}
 
 Statement& Statement::bind(std::int64_t value) {
     m_bindError |= sqlite3_bind_int64(m_handle, m_next++, value);
@@ -57,7 +62,8 @@ Statement& Statement::bind(double value) {
 Statement& Statement::bind(std::string_view text) {
     // An empty view may have a null pointer, which SQLite would take for NULL.
     const char* bytes = text.empty() ? "" : text.data();
-    m_bindError |= sqlite3_bind_text64(m_handle, m_next++, bytes, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+    m_bindError |=
+        sqlite3_bind_text64(m_handle, m_next++, bytes, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
     return *this;
 }
 
@@ -65,7 +71,8 @@ Statement& Statement::bindBlob(std::span<const std::byte> bytes) {
     if (bytes.empty()) {
         m_bindError |= sqlite3_bind_zeroblob(m_handle, m_next++, 0);
     } else {
-        m_bindError |= sqlite3_bind_blob64(m_handle, m_next++, bytes.data(), bytes.size(), SQLITE_TRANSIENT);
+        m_bindError |=
+            sqlite3_bind_blob64(m_handle, m_next++, bytes.data(), bytes.size(), SQLITE_TRANSIENT);
     }
     return *this;
 }
@@ -104,11 +111,17 @@ void Statement::reset() {
     m_bindError = SQLITE_OK;
 }
 
-bool Statement::isNull(int column) const { return sqlite3_column_type(m_handle, column) == SQLITE_NULL; }
+bool Statement::isNull(int column) const {
+    return sqlite3_column_type(m_handle, column) == SQLITE_NULL;
+}
 
-std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(m_handle, column); }
+std::int64_t Statement::integer(int column) const {
+    return sqlite3_column_int64(m_handle, column);
+}
 
-double Statement::real(int column) const { return sqlite3_column_double(m_handle, column); }
+double Statement::real(int column) const {
+    return sqlite3_column_double(m_handle, column);
+}
 
 std::string Statement::text(int column) const {
     const unsigned char* const bytes = sqlite3_column_text(m_handle, column);
@@ -125,14 +138,16 @@ std::vector<std::byte> Statement::blob(int column) const {
 
 Result<Database> Database::open(const std::filesystem::path& path) {
     sqlite3* handle = nullptr;
-    const int code = sqlite3_open_v2(pathText(path).c_str(), &handle,
-                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+    const int code =
+        sqlite3_open_v2(pathText(path).c_str(), &handle,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
     Database database(handle);
     if (code != SQLITE_OK) return errorOf(handle, code);
     sqlite3_extended_result_codes(handle, 1);
     sqlite3_busy_timeout(handle, kBusyMilliseconds);
-    // A database is foreign input: no SQL in it may write to the index tables behind FTS5's back. (An
-    // untrusted schema would be safer still, but triggers may then not write to an FTS5 table at all.)
+    // A database is foreign input: no SQL in it may write to the index tables behind FTS5's back.
+    // (An untrusted schema would be safer still, but triggers may then not write to an FTS5 table
+    // at all.)
     sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     const Result<void> set = database.execute("PRAGMA journal_mode = WAL;"
                                               "PRAGMA synchronous = FULL;"
@@ -141,7 +156,9 @@ Result<Database> Database::open(const std::filesystem::path& path) {
     return database;
 }
 
-Database::~Database() { sqlite3_close_v2(m_handle); }
+Database::~Database() {
+    sqlite3_close_v2(m_handle);
+}
 
 Result<void> Database::execute(std::string_view sql) {
     const int code = sqlite3_exec(m_handle, std::string(sql).c_str(), nullptr, nullptr, nullptr);
@@ -151,7 +168,8 @@ Result<void> Database::execute(std::string_view sql) {
 
 Result<Statement> Database::prepare(std::string_view sql) {
     sqlite3_stmt* handle = nullptr;
-    const int code = sqlite3_prepare_v2(m_handle, sql.data(), static_cast<int>(sql.size()), &handle, nullptr);
+    const int code =
+        sqlite3_prepare_v2(m_handle, sql.data(), static_cast<int>(sql.size()), &handle, nullptr);
     if (code != SQLITE_OK) return errorOf(m_handle, code);
     return Statement(handle);
 }
@@ -167,8 +185,9 @@ Result<std::int64_t> Database::integer(std::string_view sql) {
 
 Result<void> Database::copyTo(const std::filesystem::path& path) {
     sqlite3* target = nullptr;
-    int code = sqlite3_open_v2(pathText(path).c_str(), &target,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+    int code =
+        sqlite3_open_v2(pathText(path).c_str(), &target,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
     const Database owner(target);
     if (code != SQLITE_OK) return errorOf(target, code);
     sqlite3_backup* const backup = sqlite3_backup_init(target, "main", m_handle, "main");
@@ -179,7 +198,9 @@ Result<void> Database::copyTo(const std::filesystem::path& path) {
     return {};
 }
 
-std::int64_t Database::changedRows() const { return sqlite3_changes64(m_handle); }
+std::int64_t Database::changedRows() const {
+    return sqlite3_changes64(m_handle);
+}
 
 Result<Transaction> Transaction::begin(Database& database) {
     // IMMEDIATE takes the write lock now, so that a wait for it happens here and not in the middle.

@@ -1,6 +1,6 @@
 #pragma once
-// The SQLite C interface as three small move-only types. Errors are Results with the words of SQLite; the
-// rest of the program writes no sqlite3_ call.
+// The SQLite C interface as three small move-only types. Errors are Results with the words of
+// SQLite; the rest of the program writes no sqlite3_ call.
 //
 // One thread at a time: the disk thread. A Database outlives its statements and transactions.
 
@@ -29,8 +29,8 @@ public:
     }
     ~Statement();
 
-    // Binds the next parameter, from the first on; after reset it begins again. A failure (out of memory,
-    // too large) is reported by the following step.
+    // Binds the next parameter, from the first on; after reset it begins again. A failure (out of
+    // memory, too large) is reported by the following step.
     Statement& bind(std::int64_t value);
     Statement& bind(double value);
     Statement& bind(std::string_view text);
@@ -59,7 +59,8 @@ private:
 
 class Database {
 public:
-    // Opens or creates. WAL, synchronous = FULL, foreign keys on, waits 5 s for another program's lock.
+    // Opens or creates. WAL, synchronous = FULL, foreign keys on, waits 5 s for another program's
+    // lock.
     static engine::Result<Database> open(const std::filesystem::path& path);
     Database(Database&& other) noexcept : m_handle(std::exchange(other.m_handle, nullptr)) {}
     Database& operator=(Database&& other) noexcept {
@@ -86,7 +87,8 @@ private:
 class Transaction {
 public:
     static engine::Result<Transaction> begin(Database& database);
-    Transaction(Transaction&& other) noexcept : m_database(std::exchange(other.m_database, nullptr)) {}
+    Transaction(Transaction&& other) noexcept
+        : m_database(std::exchange(other.m_database, nullptr)) {}
     Transaction& operator=(Transaction&&) = delete;
     ~Transaction();
     engine::Result<void> commit();

@@ -1,6 +1,6 @@
 #pragma once
-// The whole program on the reference trio, in a folder of its own, without a display. Restarting it builds
-// all its objects anew on the same folder.
+// The whole program on the reference trio, in a folder of its own, without a display. Restarting it
+// builds all its objects anew on the same folder.
 
 #include "app/application.h"
 #include "ui/composer.h"
@@ -29,7 +29,9 @@ public:
         return QStringLiteral(GLINT_FIXTURES "/oracle/tiny-f32/") + QLatin1String(name);
     }
     QString folder() const { return m_data; }
-    std::filesystem::path database() const { return (m_data + QStringLiteral("/history.db")).toStdString(); }
+    std::filesystem::path database() const {
+        return (m_data + QStringLiteral("/history.db")).toStdString();
+    }
 
     // False if the model is not ready after thirty seconds.
     bool start() {
@@ -43,10 +45,12 @@ public:
         QObject::connect(m_application.get(), &app::Application::historyOpened, m_application.get(),
                          [&history] { history = true; });
         m_application->start();
-        return QTest::qWaitFor([&] { return history && m_application->models().model().has_value(); }, 30000) &&
+        return QTest::qWaitFor(
+                   [&] { return history && m_application->models().model().has_value(); }, 30000) &&
                QTest::qWaitFor([&] { return window().isVisible(); });
     }
-    // As closing the window does; the milliseconds until everything was kept, or -1 after ten seconds.
+    // As closing the window does; the milliseconds until everything was kept, or -1 after ten
+    // seconds.
     qint64 stop() {
         if (!m_application) return 0;
         QElapsedTimer timer;

@@ -12,8 +12,7 @@
     } while (false)
 
 // For helpers that return a value: stops the program, which the test runner reports.
-template<class T>
-T valueOf(engine::Result<T> result) {
+template<class T> T valueOf(engine::Result<T> result) {
     if (!result.ok()) qFatal("%s", result.error().message.c_str());
     return std::move(result.value());
 }

@@ -23,7 +23,9 @@ void drop(QWidget& target, QMimeData& data) {
     QCoreApplication::sendEvent(&target, &event);
 }
 
-QString pictureFile() { return Program::trioFile("images/exact.png"); }
+QString pictureFile() {
+    return Program::trioFile("images/exact.png");
+}
 
 engine::Conversation storedConversation(const Program& program, qint64 chatId) {
     const auto opened = valueOf(app::ConversationStore::open(program.database()));
@@ -46,7 +48,8 @@ private slots:
         QVERIFY(program.waitForEnd());
         QVERIFY(program.lastLength() > early); // it arrived in pieces
         const engine::Message shown = program.last();
-        QVERIFY(shown.state == MessageState::LengthReached || shown.state == MessageState::EndedWhileThinking);
+        QVERIFY(shown.state == MessageState::LengthReached ||
+                shown.state == MessageState::EndedWhileThinking);
         QVERIFY(shown.figures.writtenTokens > 0);
         const qint64 chat = program.chat().id();
         QCOMPARE(program.chat().conversation.title, std::string("Hello there"));
@@ -112,8 +115,10 @@ private slots:
         QCOMPARE(stored.messages[0].attachments.size(), std::size_t(2));
         QFile original(pictureFile());
         QVERIFY(original.open(QIODevice::ReadOnly));
-        const std::vector<std::byte> kept = valueOf(opened.store->bytes(stored.messages[0].attachments[0].sha256));
-        QCOMPARE(QByteArray(reinterpret_cast<const char*>(kept.data()), qsizetype(kept.size())), original.readAll());
+        const std::vector<std::byte> kept =
+            valueOf(opened.store->bytes(stored.messages[0].attachments[0].sha256));
+        QCOMPARE(QByteArray(reinterpret_cast<const char*>(kept.data()), qsizetype(kept.size())),
+                 original.readAll());
         QCOMPARE(stored.messages[0].attachments[1].width, 100);
     }
 
@@ -123,7 +128,10 @@ private slots:
         const QString path = program.folder() + QStringLiteral("/photo.jpg");
         QFile file(path);
         QVERIFY(file.open(QIODevice::WriteOnly));
-        file.write(QByteArray("\0\0\0\x18" "ftypheic\0\0\0\0mif1heic", 24) + QByteArray(200, '\1'));
+        file.write(QByteArray("\0\0\0\x18"
+                              "ftypheic\0\0\0\0mif1heic",
+                              24) +
+                   QByteArray(200, '\1'));
         file.close();
         QTest::keyClicks(program.field(), QStringLiteral("Look at this"));
         QMimeData files;
@@ -131,8 +139,10 @@ private slots:
         drop(program.window(), files);
         auto* const strip = program.composer().findChild<ui::AttachmentStrip*>();
         QVERIFY(strip);
-        QTRY_VERIFY(!strip->chips().empty() && strip->chips()[0].state == ui::AttachmentChip::State::Failed);
-        QVERIFY2(strip->chips()[0].problem.contains(QStringLiteral("HEIC")), qPrintable(strip->chips()[0].problem));
+        QTRY_VERIFY(!strip->chips().empty() &&
+                    strip->chips()[0].state == ui::AttachmentChip::State::Failed);
+        QVERIFY2(strip->chips()[0].problem.contains(QStringLiteral("HEIC")),
+                 qPrintable(strip->chips()[0].problem));
         QCOMPARE(program.composer().draft().text, QStringLiteral("Look at this"));
     }
 
@@ -323,8 +333,11 @@ private slots:
             // One statement in place of five thousand synced ones.
             REQUIRE_OK(database.execute(
                 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
-                " INSERT INTO message (id, conversation_id, parent_id, role, text, state, created_ms)"
-                " SELECT i, " + std::to_string(chat) + ", i - 1, CASE i % 2 WHEN 1 THEN 'user' ELSE 'assistant' END,"
+                " INSERT INTO message (id, conversation_id, parent_id, role, text, state, "
+                "created_ms)"
+                " SELECT i, " +
+                std::to_string(chat) +
+                ", i - 1, CASE i % 2 WHEN 1 THEN 'user' ELSE 'assistant' END,"
                 " 'Message ' || i || ' with **some** text and `code`.', 'complete', i FROM n"));
             REQUIRE_OK(opened.store->setActiveLeaf(chat, 5000));
         }
@@ -332,7 +345,8 @@ private slots:
         qint64 longestMs = 0;
         QElapsedTimer beat;
         QTimer heart;
-        QObject::connect(&heart, &QTimer::timeout, &heart, [&] { longestMs = std::max(longestMs, beat.restart()); });
+        QObject::connect(&heart, &QTimer::timeout, &heart,
+                         [&] { longestMs = std::max(longestMs, beat.restart()); });
         heart.start(1);
         beat.start();
         QElapsedTimer timer;
@@ -368,7 +382,8 @@ private slots:
         }
         QVERIFY(program.start());
         const auto cards = program.window().findChildren<ui::NoticeCard*>();
-        QVERIFY(std::any_of(cards.begin(), cards.end(), [](ui::NoticeCard* card) { return card->isVisible(); }));
+        QVERIFY(std::any_of(cards.begin(), cards.end(),
+                            [](ui::NoticeCard* card) { return card->isVisible(); }));
         program.send(QStringLiteral("Hello"));
         QVERIFY(program.waitForWords(20));
         program.application().runner().stopAll();

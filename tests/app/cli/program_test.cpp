@@ -184,6 +184,17 @@ TEST(Program, AnswersBadPicturesWithoutTakingMemory) {
 #endif
 }
 
+#ifdef __linux__
+TEST(Program, OutputThatCannotBeWrittenIsAFault) {
+    const test::TempDir dir;
+    const std::string error = (dir / "error").string();
+    const int status = std::system(
+        ("\"" GLINT_CLI "\" inspect " + kTrio + "target.gguf >/dev/full 2>" + error).c_str());
+    EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 1);
+    EXPECT_EQ(test::readWholeFile(error), "glint-cli: the output could not be written.\n");
+}
+#endif
+
 #ifndef _WIN32
 TEST(Program, AnInterruptEndsTheAnswerCleanly) {
     const Outcome outcome =

@@ -24,11 +24,13 @@ private slots:
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("title");
         QTest::newRow("short") << QStringLiteral("Hello there") << QStringLiteral("Hello there");
-        QTest::newRow("lines") << QStringLiteral("  Hello\n\tthere ") << QStringLiteral("Hello there");
+        QTest::newRow("lines") << QStringLiteral("  Hello\n\tthere ")
+                               << QStringLiteral("Hello there");
         QTest::newRow("cut between words")
             << QStringLiteral("Please help me write a letter to the landlord about the heating")
             << QStringLiteral("Please help me write a letter to the…");
-        QTest::newRow("one long word") << QString(100, QLatin1Char('x')) << QString(40, QLatin1Char('x')) + u'…';
+        QTest::newRow("one long word")
+            << QString(100, QLatin1Char('x')) << QString(40, QLatin1Char('x')) + u'…';
         QTest::newRow("empty") << QString() << QString();
     }
     void titlesAreTheFirstWords() {
@@ -83,5 +85,7 @@ private slots:
     }
 };
 
-std::unique_ptr<QObject> makeChatTest() { return std::make_unique<ChatTest>(); }
+std::unique_ptr<QObject> makeChatTest() {
+    return std::make_unique<ChatTest>();
+}
 #include "chat_test.moc"

@@ -12,7 +12,9 @@ using engine::FileState;
 
 namespace {
 
-QString trio(const char* name) { return QStringLiteral(GLINT_FIXTURES "/oracle/tiny-f32/") + QLatin1String(name); }
+QString trio(const char* name) {
+    return QStringLiteral(GLINT_FIXTURES "/oracle/tiny-f32/") + QLatin1String(name);
+}
 
 void write(const QString& path, const QByteArray& bytes) {
     QFile file(path);
@@ -31,8 +33,10 @@ private slots:
         const QDir dir(folder.path());
         QVERIFY(dir.mkpath(QStringLiteral("deep/er")));
         QVERIFY(dir.mkpath(QStringLiteral("blobs")));
-        QVERIFY(QFile::copy(trio("target.gguf"), dir.filePath(QStringLiteral("deep/er/any name.GGUF"))));
-        QVERIFY(QFile::copy(trio("mmproj.gguf"), dir.filePath(QStringLiteral("blobs/sha256-1234"))));
+        QVERIFY(QFile::copy(trio("target.gguf"),
+                            dir.filePath(QStringLiteral("deep/er/any name.GGUF"))));
+        QVERIFY(
+            QFile::copy(trio("mmproj.gguf"), dir.filePath(QStringLiteral("blobs/sha256-1234"))));
         QVERIFY(QFile::link(dir.filePath(QStringLiteral("deep/er/any name.GGUF")),
                             dir.filePath(QStringLiteral("link.gguf"))));
         QVERIFY(QFile::link(folder.path(), dir.filePath(QStringLiteral("deep/circle"))));
@@ -45,7 +49,8 @@ private slots:
         const std::vector<LibraryPlace> places = {
             {folder.path().toStdString(), QStringLiteral("here"), false},
             {dir.filePath(QStringLiteral("blobs")).toStdString(), QStringLiteral("blobs"), true}};
-        const auto found = lookForModels(places, {}, [&](const QString& name) { entered.append(name); });
+        const auto found =
+            lookForModels(places, {}, [&](const QString& name) { entered.append(name); });
         QCOMPARE(entered, QStringList({QStringLiteral("here"), QStringLiteral("blobs")}));
         QCOMPARE(found.size(), std::size_t(3)); // the target once, though a link leads to it
         const auto has = [&](FileRole role, FileState state) {
@@ -61,12 +66,14 @@ private slots:
     void lookingStopsWhenAsked() {
         std::stop_source stop;
         stop.request_stop();
-        const std::vector<LibraryPlace> places = {{GLINT_FIXTURES, QStringLiteral("fixtures"), false}};
+        const std::vector<LibraryPlace> places = {
+            {GLINT_FIXTURES, QStringLiteral("fixtures"), false}};
         QVERIFY(lookForModels(places, stop.get_token(), [](const QString&) {}).empty());
     }
 
     void whatLiesBesideTheModelCompletesIt() {
-        engine::ModelSlots chosen = engine::sortIntoSlots(std::vector<std::filesystem::path>{trio("target.gguf").toStdString()});
+        engine::ModelSlots chosen = engine::sortIntoSlots(
+            std::vector<std::filesystem::path>{trio("target.gguf").toStdString()});
         QVERIFY(chosen.target && !chosen.projector && !chosen.drafter);
         chosen = withCompanions(chosen);
         QVERIFY(chosen.projector && chosen.projector->role == FileRole::Projector);
@@ -77,5 +84,7 @@ private slots:
     }
 };
 
-std::unique_ptr<QObject> makeLibraryTest() { return std::make_unique<LibraryTest>(); }
+std::unique_ptr<QObject> makeLibraryTest() {
+    return std::make_unique<LibraryTest>();
+}
 #include "library_test.moc"

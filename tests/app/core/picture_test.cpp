@@ -54,9 +54,15 @@ private slots:
     void unknownFormatsAreNamed_data() {
         QTest::addColumn<QByteArray>("bytes");
         QTest::addColumn<QString>("word");
-        QTest::newRow("heic") << QByteArray("\0\0\0\x18" "ftypheic\0\0\0\0", 16) + QByteArray(99, 'x')
+        QTest::newRow("heic") << QByteArray("\0\0\0\x18"
+                                            "ftypheic\0\0\0\0",
+                                            16) +
+                                     QByteArray(99, 'x')
                               << QStringLiteral("HEIC");
-        QTest::newRow("avif") << QByteArray("\0\0\0\x18" "ftypavif\0\0\0\0", 16) + QByteArray(99, 'x')
+        QTest::newRow("avif") << QByteArray("\0\0\0\x18"
+                                            "ftypavif\0\0\0\0",
+                                            16) +
+                                     QByteArray(99, 'x')
                               << QStringLiteral("AVIF");
         QTest::newRow("truncated webp, named or not")
             << QByteArray("RIFF\x40\0\0\0WEBPVP8 ", 16) << QStringLiteral("WebP");
@@ -69,7 +75,8 @@ private slots:
         QVERIFY(!picture.ok());
         const QString sentence = errorText(picture.error(), Doing::Attaching);
         // A WebP decoder may be installed; then the file is called broken instead.
-        if (picture.error().code == engine::ErrorCode::Unsupported) QVERIFY2(sentence.contains(word), qPrintable(sentence));
+        if (picture.error().code == engine::ErrorCode::Unsupported)
+            QVERIFY2(sentence.contains(word), qPrintable(sentence));
         QVERIFY(sentence.endsWith(QLatin1Char('.')));
     }
 
@@ -77,8 +84,9 @@ private slots:
         QImage image(64, 64, QImage::Format_RGB32);
         image.fill(Qt::blue);
         const QByteArray whole = pngBytes(image);
-        for (const QByteArray& bytes : {QByteArray(), QByteArray("\x89PNG"), whole.left(whole.size() / 2),
-                                        QByteArray("<html>no picture</html>")}) {
+        for (const QByteArray& bytes :
+             {QByteArray(), QByteArray("\x89PNG"), whole.left(whole.size() / 2),
+              QByteArray("<html>no picture</html>")}) {
             QVERIFY(!readPicture(bytesOf(bytes)).ok());
         }
     }
@@ -98,10 +106,13 @@ private slots:
         QFETCH(int, height);
         QFETCH(int, percent);
         const PicturePrice price = picturePrice(width, height, releasedSpec());
-        QVERIFY2(std::abs(price.percent - percent) <= 1, qPrintable(QString::number(price.percent)));
+        QVERIFY2(std::abs(price.percent - percent) <= 1,
+                 qPrintable(QString::number(price.percent)));
         QVERIFY(price.tokens > 0 && price.tokens <= 4096 + 2);
     }
 };
 
-std::unique_ptr<QObject> makePictureTest() { return std::make_unique<PictureTest>(); }
+std::unique_ptr<QObject> makePictureTest() {
+    return std::make_unique<PictureTest>();
+}
 #include "picture_test.moc"

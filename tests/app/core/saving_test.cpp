@@ -37,7 +37,8 @@ class SavingTest : public QObject {
 private slots:
     void whatCouldNotBeWrittenIsWrittenLater() {
         QTemporaryDir folder;
-        const std::filesystem::path path = folder.filePath(QStringLiteral("history.db")).toStdString();
+        const std::filesystem::path path =
+            folder.filePath(QStringLiteral("history.db")).toStdString();
         DiskWorker disk;
         ChatSaver saver(disk);
         QSignalSpy failed(&saver, &ChatSaver::failed), recovered(&saver, &ChatSaver::recovered);
@@ -60,7 +61,9 @@ private slots:
         std::optional<engine::Conversation> stored;
         disk.askStore(
             this, [id = chat->id()](ConversationStore& store) { return store.load(id); },
-            [&](const engine::Result<StoredChat>& result) { stored = valueOf(result).conversation; });
+            [&](const engine::Result<StoredChat>& result) {
+                stored = valueOf(result).conversation;
+            });
         QTRY_VERIFY(stored);
         QCOMPARE(stored->messages.size(), std::size_t(2));
         QCOMPARE(stored->messages[0].text, std::string("first"));
@@ -69,7 +72,8 @@ private slots:
 
     void endingTheDiskThreadCarriesOutWhatWasAsked() {
         QTemporaryDir folder;
-        const std::filesystem::path path = folder.filePath(QStringLiteral("history.db")).toStdString();
+        const std::filesystem::path path =
+            folder.filePath(QStringLiteral("history.db")).toStdString();
         std::vector<std::int64_t> ids;
         {
             DiskWorker disk;
@@ -88,11 +92,11 @@ private slots:
 
     void everyErrorIsASentence() {
         using engine::ErrorCode;
-        for (const ErrorCode code : {ErrorCode::Io, ErrorCode::InvalidFile, ErrorCode::Unfinished,
-                                     ErrorCode::Unsupported, ErrorCode::OutOfMemory, ErrorCode::Device,
-                                     ErrorCode::Internal}) {
-            for (const Doing doing : {Doing::LoadingModel, Doing::Answering, Doing::Saving, Doing::OpeningHistory,
-                                      Doing::Attaching}) {
+        for (const ErrorCode code :
+             {ErrorCode::Io, ErrorCode::InvalidFile, ErrorCode::Unfinished, ErrorCode::Unsupported,
+              ErrorCode::OutOfMemory, ErrorCode::Device, ErrorCode::Internal}) {
+            for (const Doing doing : {Doing::LoadingModel, Doing::Answering, Doing::Saving,
+                                      Doing::OpeningHistory, Doing::Attaching}) {
                 const QString text = errorText({code, "the reason"}, doing);
                 QVERIFY2(text.endsWith(QLatin1Char('.')) && text[0].isUpper(), qPrintable(text));
                 QVERIFY2(!text.contains(QLatin1Char('!')), qPrintable(text));
@@ -107,7 +111,8 @@ private slots:
         QVERIFY(first.claim());
         QSignalSpy again(&first, &SingleInstance::startedAgain);
         bool handed = false;
-        // The second start is another process; here it is another thread, so that the first can answer.
+        // The second start is another process; here it is another thread, so that the first can
+        // answer.
         std::unique_ptr<QThread> second(QThread::create([&] {
             SingleInstance other(folder.path());
             handed = !other.claim() && other.handOver({QStringLiteral("/tmp/ä b.png")});
@@ -131,5 +136,7 @@ private slots:
     }
 };
 
-std::unique_ptr<QObject> makeSavingTest() { return std::make_unique<SavingTest>(); }
+std::unique_ptr<QObject> makeSavingTest() {
+    return std::make_unique<SavingTest>();
+}
 #include "saving_test.moc"

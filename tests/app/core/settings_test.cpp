@@ -48,10 +48,12 @@ private slots:
         QTemporaryDir folder;
         const QString file = folder.filePath(QStringLiteral("settings.ini"));
         const QStringList keys = {
-            "window/theme",       "window/textZoom", "window/enterSends", "window/searchThinking", "chat/strength",
-            "chat/draftLength",   "sampling/temperature", "sampling/topK", "sampling/topP",  "sampling/minP",
-            "sampling/repetition", "sampling/repetitionWindow", "engine/threads", "window/openChat",
-            "model/contextTokens", "model/useVision", "model/useDraft", "said/hint"};
+            "window/theme",          "window/textZoom",     "window/enterSends",
+            "window/searchThinking", "chat/strength",       "chat/draftLength",
+            "sampling/temperature",  "sampling/topK",       "sampling/topP",
+            "sampling/minP",         "sampling/repetition", "sampling/repetitionWindow",
+            "engine/threads",        "window/openChat",     "model/contextTokens",
+            "model/useVision",       "model/useDraft",      "said/hint"};
         for (const char* bytes : {"", "-7000", "nan", "1e400", "yes please", "\xff\xfe"}) {
             const QString garbage = QString::fromLatin1(bytes);
             {
@@ -77,5 +79,7 @@ private slots:
     }
 };
 
-std::unique_ptr<QObject> makeSettingsTest() { return std::make_unique<SettingsTest>(); }
+std::unique_ptr<QObject> makeSettingsTest() {
+    return std::make_unique<SettingsTest>();
+}
 #include "settings_test.moc"

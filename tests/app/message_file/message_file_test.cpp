@@ -118,5 +118,19 @@ TEST(MessageFile, BrokenFilesAreAnsweredInASentence) {
                       deep + "}}]}]")
                   .find("deep"),
               std::string::npos);
+    EXPECT_NE(refused(R"([{"role": "user", "content": "x", "n": 1e999999}])").find("too large"),
+              std::string::npos);
     EXPECT_FALSE(app::readMessageFile("no such file.json").ok());
+}
+
+TEST(MessageFile, NestingBeyondTheStackIsRefused) {
+    const std::string deep = std::string(500'000, '[') + std::string(500'000, ']');
+    const auto call = [](const std::string& arguments) {
+        return R"([{"role": "assistant", "tool_calls": [{"name": "f", "arguments": )" + arguments +
+               "}]}]";
+    };
+    // Given as an object, and given as text that holds one.
+    EXPECT_NE(refused(call("{\"a\": " + deep + "}")).find("deep"), std::string::npos);
+    EXPECT_NE(refused(call("\"{\\\"a\\\": " + deep + "}\"")).find("deep"), std::string::npos);
+    EXPECT_NE(refused(call(deep)).find("not an object"), std::string::npos);
 }

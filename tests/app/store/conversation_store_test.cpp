@@ -128,7 +128,8 @@ private slots:
         const Message question = userMessage(0, "Q");
         const Message first = answer(question.id, "A1");
         const Message second = answer(question.id, "A2");
-        for (const Message& m : {question, first, second}) REQUIRE_OK(opened.store->saveMessage(chat, m, false));
+        for (const Message& m : {question, first, second})
+            REQUIRE_OK(opened.store->saveMessage(chat, m, false));
         REQUIRE_OK(opened.store->setActiveLeaf(chat, first.id));
         const engine::Conversation loaded = valueOf(opened.store->load(chat)).conversation;
         QCOMPARE(loaded.versions(second.id).size(), std::size_t(2));
@@ -161,7 +162,8 @@ private slots:
         const auto opened = open();
         const std::int64_t chat = newChat(*opened.store, "Letter to the landlord");
         const std::string hash = valueOf(opened.store->saveBytes(bytesOf("x")));
-        Message question = userMessage(0, "Der Vermieter möchte die Kaution behalten.\nSecond line.");
+        Message question =
+            userMessage(0, "Der Vermieter möchte die Kaution behalten.\nSecond line.");
         question.attachments.push_back({hash, "Mietvertrag-2024.png", "image/png", 1, 1, 1});
         Message reply = answer(question.id, "東京の天気は晴れです。");
         reply.thinking = "secretly pondering";
@@ -234,7 +236,8 @@ private slots:
             const std::int64_t chat = newChat(*opened.store);
             used = valueOf(opened.store->saveBytes(bytesOf("used")));
             unused = valueOf(opened.store->saveBytes(bytesOf("unused")));
-            REQUIRE_OK(opened.store->saveDraft(chat, {"", {}, {{used, "u.png", "image/png", 4, 1, 1}}}));
+            REQUIRE_OK(
+                opened.store->saveDraft(chat, {"", {}, {{used, "u.png", "image/png", 4, 1, 1}}}));
             QVERIFY(opened.store->bytes(unused).ok());
         }
         const auto opened = open();
@@ -244,7 +247,8 @@ private slots:
 
     void damagedFilesAreKeptAsideAndANewHistoryBegins_data() {
         QTest::addColumn<QByteArray>("content");
-        QTest::newRow("text") << QByteArray("this is no database, but somebody may need it").repeated(50);
+        QTest::newRow("text")
+            << QByteArray("this is no database, but somebody may need it").repeated(50);
         QTest::newRow("zeros") << QByteArray(8192, '\0');
         QTest::newRow("header of SQLite and nonsense")
             << QByteArray("SQLite format 3\0", 16) + QByteArray(8192, '\x7f');
@@ -309,7 +313,8 @@ private slots:
 
     void everyOlderVersionIsBroughtToTheNewest() {
         for (int version = 0; version <= newestSchemaVersion(); ++version) {
-            const fs::path old = fs::path(m_folder->path().toStdString()) / ("v" + std::to_string(version) + ".db");
+            const fs::path old =
+                fs::path(m_folder->path().toStdString()) / ("v" + std::to_string(version) + ".db");
             {
                 Database database = valueOf(Database::open(old));
                 REQUIRE_OK(migrateTo(database, version));

@@ -1,6 +1,6 @@
-// A child process writes to the store as the program does and tells what was acknowledged; it is killed at
-// a random moment, fifty times on the same file. Afterwards the file is sound, everything acknowledged is
-// there, and the answer that was growing is marked as interrupted.
+// A child process writes to the store as the program does and tells what was acknowledged; it is
+// killed at a random moment, fifty times on the same file. Afterwards the file is sound, everything
+// acknowledged is there, and the answer that was growing is marked as interrupted.
 
 #include "app/store/conversation_store.h"
 #include "tests/app/result_checks.h"
@@ -56,7 +56,8 @@ int writeForEver(const std::filesystem::path& path, std::uint64_t seed) {
             for (std::byte& b : picture) b = static_cast<std::byte>(random());
             const auto hash = store.saveBytes(picture);
             if (!hash.ok()) return 3;
-            draft.attachments.push_back({*hash, "p.png", "image/png", std::int64_t(picture.size()), 1, 1});
+            draft.attachments.push_back(
+                {*hash, "p.png", "image/png", std::int64_t(picture.size()), 1, 1});
             if (!store.saveDraft(header.id, draft).ok()) return 4;
             acknowledge("draft", header.id, 0, draft.text);
 
@@ -102,7 +103,8 @@ class KillTest : public QObject {
 private slots:
     void nothingAcknowledgedIsLost() {
         QTemporaryDir folder;
-        const std::filesystem::path path = std::filesystem::path(folder.path().toStdString()) / "history.db";
+        const std::filesystem::path path =
+            std::filesystem::path(folder.path().toStdString()) / "history.db";
         const quint32 seed = QRandomGenerator::global()->generate();
         qInfo("seed %u", seed);
         std::mt19937 random(seed);
@@ -131,7 +133,8 @@ private slots:
                     line.mid(kind.size() + parts[1].size() + parts[2].size() + 3).toStdString();
                 if (kind == "draft") known.drafts[chat] = text;
                 if (kind == "message") known.drafts.erase(chat);
-                if (kind == "message" || kind == "answer" || kind == "done") known.messages[chat][id] = text;
+                if (kind == "message" || kind == "answer" || kind == "done")
+                    known.messages[chat][id] = text;
                 if (kind == "done") known.done[id] = true;
                 if (kind == "chat") known.messages[chat];
                 ++known.lines;
@@ -160,7 +163,8 @@ private slots:
                 // Either it is still the draft, or it was sent a moment before the kill.
                 const std::string& draft = known.drafts[chatId];
                 bool there = chat.draft.text == draft;
-                for (const Message& message : chat.conversation.messages) there |= message.text == draft;
+                for (const Message& message : chat.conversation.messages)
+                    there |= message.text == draft;
                 QVERIFY2(there, "an acknowledged draft is gone");
             }
         }

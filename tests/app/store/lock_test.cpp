@@ -14,7 +14,8 @@ class LockTest : public QObject {
 private slots:
     void anotherProgramsLockIsAnErrorAndNotADamage() {
         QTemporaryDir folder;
-        const std::filesystem::path path = std::filesystem::path(folder.path().toStdString()) / "history.db";
+        const std::filesystem::path path =
+            std::filesystem::path(folder.path().toStdString()) / "history.db";
         const auto opened = valueOf(ConversationStore::open(path));
         Database other = valueOf(Database::open(path));
         REQUIRE_OK(other.execute("BEGIN EXCLUSIVE"));
