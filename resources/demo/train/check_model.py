@@ -9,9 +9,9 @@ import torch
 from PIL import Image
 
 import convert
-import gguf_write as G
 from data.draw import Picture
 from decode import Runner, picture_rows
+from oracle import G
 from model import CFG, draft_hidden, draft_mask, embed, logits, masks, text_hidden
 
 

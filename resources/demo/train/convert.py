@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 import checkpoint
-import gguf_write as G
 import quant
+from oracle import G
 from chat_format import BOS, EOS, EOT, MASK, PAD, SPECIALS, Tok
 from model import CFG, full_layer
 
