@@ -100,8 +100,10 @@ int runMain(const std::vector<std::string>& arguments) {
         return 0;
     }
     auto code = command->run(*options);
-    std::fflush(stdout);
-    return code ? *code : fail(code.error());
+    const bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
+    if (!code) return fail(code.error());
+    if (!written) return fail({engine::ErrorCode::Internal, "the output could not be written"});
+    return *code;
 }
 
 } // namespace

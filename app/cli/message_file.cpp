@@ -173,12 +173,16 @@ private:
         if (!id) return id.error();
         if (!id->empty()) m_callNames[*id] = call.name;
 
-        Json arguments = function.value("arguments", Json::object());
-        if (arguments.is_string()) {
-            arguments = Json::parse(arguments.get_ref<const std::string&>(), nullptr, false);
+        // Looked at where they stand: a copy would recurse as deep as the file nests them.
+        Json held = Json::object();
+        const auto found = function.find("arguments");
+        const Json* arguments = found == function.end() ? &held : &*found;
+        if (arguments->is_string()) {
+            held = Json::parse(arguments->get_ref<const std::string&>(), nullptr, false);
+            arguments = &held;
         }
-        if (!arguments.is_object()) return bad("the arguments of a tool call are not an object");
-        for (const auto& [key, value] : arguments.items()) {
+        if (!arguments->is_object()) return bad("the arguments of a tool call are not an object");
+        for (const auto& [key, value] : arguments->items()) {
             auto text = value.is_string() ? Result<std::string>(value.get<std::string>())
                                           : spacedJson(value);
             if (!text) return text.error();
@@ -215,6 +219,8 @@ parseMessages(std::string_view text, const std::filesystem::path& folder, engine
         json = Json::parse(text);
     } catch (const nlohmann::json::parse_error& error) {
         return bad("is not JSON: something is wrong at byte " + std::to_string(error.byte));
+    } catch (const nlohmann::json::out_of_range&) {
+        return bad("holds a number that is too large");
     }
     const Json* list = &json;
     if (json.is_object()) {
