@@ -16,6 +16,7 @@ Actions::Actions(ui::MainWindow& window, ChatController& chat, ModelController& 
     });
     add(ModelFiles, [&] { models.showSetup(); });
     add(ui::ActionId::Settings, [this] { emit settingsWished(); });
+    add(Quit, [this] { emit quitWished(); });
     add(TryAgain, [&] { chat.tryAgain(); });
     add(ContinueAnswer, [&] { chat.goOn(); });
     add(AnswerNow, [&] { chat.answerNow(); });

@@ -29,6 +29,7 @@ public:
 
 signals:
     void settingsWished();
+    void quitWished();
     void privacyWished();
 
 private:

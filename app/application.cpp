@@ -79,6 +79,7 @@ void Application::connectWindow() {
                 if (remedyId == QLatin1String(remedy::kSaveAgain)) m_saver.saveAgain();
             });
     connect(&m_actions, &Actions::settingsWished, this, &Application::showSettings);
+    connect(&m_actions, &Actions::quitWished, this, &Application::close);
     connect(&m_actions, &Actions::privacyWished, this, &Application::showPrivacy);
     m_closeTimer.setSingleShot(true);
     m_closeTimer.setInterval(kCloseMilliseconds);

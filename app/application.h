@@ -51,6 +51,7 @@ public:
     ChatController& chat() { return m_chat; }
     AnswerRunner& runner() { return m_runner; }
     ModelController& models() { return m_models; }
+    const Actions& actions() const { return m_actions; }
 
 signals:
     void historyOpened();

@@ -67,6 +67,24 @@ void onMessage(QtMsgType type, const QMessageLogContext& context, const QString&
         defaultHandler(type, context, message);
 }
 
+// Names that neither this program nor Qt knows; found before a display is looked for.
+QStringList unknownOptions(int argc, char** argv) {
+    QStringList arguments;
+    for (int i = 0; i < argc; ++i) arguments.append(QString::fromLocal8Bit(argv[i]));
+    QCommandLineParser parser;
+    describe(parser);
+    parser.setSingleDashWordOptionMode(QCommandLineParser::ParseAsLongOptions);
+    parser.parse(arguments);
+    QStringList unknown = parser.unknownOptionNames();
+    for (const char* name :
+         {"platform", "platformpluginpath", "platformtheme", "plugin", "qwindowgeometry",
+          "qwindowicon", "qwindowtitle", "reverse", "session", "display", "geometry", "fontengine",
+          "style", "stylesheet", "widgetcount", "sync", "name", "title"}) {
+        unknown.removeAll(QLatin1String(name));
+    }
+    return unknown;
+}
+
 int fail(const QString& sentence) {
     std::fprintf(stderr, "%s\n", qPrintable(sentence));
     return kBadInput;
@@ -146,6 +164,11 @@ int main(int argc, char** argv) {
         QCommandLineParser parser;
         describe(parser);
         parser.process(text);
+    }
+
+    if (const QStringList unknown = unknownOptions(argc, argv); !unknown.isEmpty()) {
+        return fail(QStringLiteral("glint: there is no option “%1”. See glint --help.")
+                        .arg(unknown.front()));
     }
 
     defaultHandler = qInstallMessageHandler(onMessage);

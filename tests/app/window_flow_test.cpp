@@ -38,6 +38,21 @@ class WindowFlowTest : public QObject {
     Q_OBJECT
 
 private slots:
+    void everyMenuRowOfTheAppHasAHandler() {
+        QTemporaryDir folder;
+        app::StartOptions options;
+        options.dataFolder = folder.path();
+        app::Application application(options);
+        for (const ui::ActionRow& row : ui::actionTable()) {
+            const bool ours = row.handler == ui::Handler::App;
+            QVERIFY2(application.actions().handles(row.id) == ours, row.key);
+        }
+        bool closed = false;
+        QObject::connect(&application, &app::Application::closed, this, [&] { closed = true; });
+        application.window().actionSet().action(ui::ActionId::Quit)->trigger();
+        QVERIFY(closed);
+    }
+
     void anAnswerStreamsAndIsKept() {
         Program program(512);
         QVERIFY(program.start());

@@ -140,6 +140,7 @@ TEST(Program, AnswersBadInputWithASentence) {
     expectBadInput("run " + model + "--ids \" \"");
     expectBadInput("run " + model + prompt + "stray");
     expectBadInput("run " + model + prompt + "--max-tokens -1");
+    expectBadInput("run " + model + prompt + "--max-tokens 0");
     expectBadInput("run " + model + prompt + "--draft-len 16");
     expectBadInput("run " + model + prompt + "--strength extreme");
     expectBadInput("run " + model + prompt + "--temp -1");

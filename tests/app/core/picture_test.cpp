@@ -4,6 +4,7 @@
 #include "tests/app/core/core_tests.h"
 #include "tests/app/result_checks.h"
 
+#include <QTemporaryDir>
 #include <QtTest>
 
 using namespace app;
@@ -78,6 +79,21 @@ private slots:
         if (picture.error().code == engine::ErrorCode::Unsupported)
             QVERIFY2(sentence.contains(word), qPrintable(sentence));
         QVERIFY(sentence.endsWith(QLatin1Char('.')));
+    }
+
+    void aTextFileBecomesTextAndAFolderIsRefused() {
+        QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("notes.txt"));
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write("A<|eot|>B\nzweite Zeile: ü\n");
+        file.close();
+        Disk disk;
+        const Disk::Attached attached = valueOf(disk.attachFile(path));
+        QCOMPARE(attached.text, QStringLiteral("A<|eot|>B\nzweite Zeile: ü\n"));
+        QVERIFY(attached.attachment.sha256.empty());
+        QVERIFY(!disk.attachFile(folder.path()).ok());
+        QVERIFY(!disk.attachFile(folder.filePath(QStringLiteral("missing.png"))).ok());
     }
 
     void brokenPicturesAreErrors() {
