@@ -1,5 +1,6 @@
 #include "app/cli/memory_speed.h"
 
+#include "engine/backend/backend.h"
 #include "engine/base/memory_info.h"
 
 #include <algorithm>
@@ -8,8 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <memory>
-#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +17,9 @@
 #    include <windows.h>
 
 #    include <psapi.h>
+#endif
+#if defined(_MSC_VER) && defined(_M_X64)
+#    include <xmmintrin.h>
 #endif
 
 namespace app {
@@ -29,10 +31,22 @@ double now() {
         .count();
 }
 
-// Eight sums side by side, so that the additions are never what the loop waits for.
+void fetchAhead(const void* address) {
+#if defined(__GNUC__)
+    __builtin_prefetch(address);
+#elif defined(_M_X64)
+    _mm_prefetch(static_cast<const char*>(address), _MM_HINT_T0);
+#else
+    (void)address;
+#endif
+}
+
+// Eight sums side by side, so that the additions are never what the loop waits for; memory is
+// fetched ahead, without which the loop is slower than the matrix kernels.
 std::uint64_t sumOf(const std::uint64_t* values, std::size_t count) {
     std::uint64_t sums[8] = {};
     for (std::size_t i = 0; i + 8 <= count; i += 8) {
+        fetchAhead(values + i + 512);
         for (std::size_t j = 0; j < 8; ++j) sums[j] += values[i + j];
     }
     std::uint64_t total = 0;
@@ -42,15 +56,16 @@ std::uint64_t sumOf(const std::uint64_t* values, std::size_t count) {
 
 } // namespace
 
-double memoryReadBandwidth(int threads) {
+double memoryReadBandwidth(engine::Backend& backend, int threads) {
     constexpr int kRounds = 9;
     constexpr std::int64_t kMost = std::int64_t(768) << 20;
     const std::int64_t bytes =
         std::min(kMost, engine::memoryInfo().freeBytes / 4) & ~std::int64_t(4095);
     if (bytes < (std::int64_t(64) << 20) || threads < 1) return 0;
     const std::size_t count = std::size_t(bytes) / sizeof(std::uint64_t);
-    std::unique_ptr<std::uint64_t[]> memory(new (std::nothrow) std::uint64_t[count]);
-    if (!memory) return 0;
+    const auto buffer = backend.allocate(bytes, "measuring the memory");
+    if (!buffer) return 0;
+    auto* const memory = reinterpret_cast<std::uint64_t*>(buffer->data());
 
     // Each thread writes its own part first, so that the pages are real and near its core.
     std::vector<double> rounds;
@@ -65,7 +80,7 @@ double memoryReadBandwidth(int threads) {
     });
     const auto work = [&](int index) {
         const std::size_t part = count / std::size_t(threads) / 8 * 8;
-        std::uint64_t* mine = memory.get() + part * std::size_t(index);
+        std::uint64_t* mine = memory + part * std::size_t(index);
         const std::size_t size = index + 1 == threads ? count - part * std::size_t(index) : part;
         std::memset(mine, index + 1, size * sizeof(std::uint64_t));
         barrier.arrive_and_wait();
@@ -82,8 +97,7 @@ double memoryReadBandwidth(int threads) {
     std::uint64_t total = 0;
     for (const std::uint64_t sum : sums) total += sum;
     if (total == 0) return 0; // never: keeps the sums from being optimised away
-    std::nth_element(rounds.begin(), rounds.begin() + kRounds / 2, rounds.end());
-    return rounds[kRounds / 2];
+    return *std::max_element(rounds.begin(), rounds.end());
 }
 
 #ifdef _WIN32

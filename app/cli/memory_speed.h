@@ -4,11 +4,16 @@
 
 #include <cstdint>
 
+namespace engine {
+class Backend;
+}
+
 namespace app {
 
-// Bytes a second that `threads` threads read together from memory far larger than the caches: the
-// median of several rounds. 0 if the memory for it cannot be had.
-double memoryReadBandwidth(int threads);
+// Bytes a second that `threads` threads read together from memory far larger than the caches, taken
+// from the processor's backend as weights are: the best of several rounds, since it
+// is a ceiling. 0 if it cannot be had.
+double memoryReadBandwidth(engine::Backend& backend, int threads);
 
 // Most memory of this process since the last reset, in bytes; 0 where the system does not tell.
 std::int64_t peakMemoryBytes();

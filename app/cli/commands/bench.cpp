@@ -288,7 +288,7 @@ Result<int> run(const Options& options) {
     f.stepBytes = *bytes;
     f.backend = (*backend)->name();
     const auto* cpu = dynamic_cast<const engine::CpuBackend*>(backend->get());
-    f.ceiling = memoryReadBandwidth(cpu ? cpu->options().threads : 1);
+    f.ceiling = memoryReadBandwidth(**backend, cpu ? cpu->options().threads : 1);
     f.peakIsOwn = resetPeakMemory();
 
     const double start = now();
