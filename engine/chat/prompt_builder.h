@@ -1,5 +1,5 @@
 #pragma once
-// Renders a conversation in the model's chat format (fact page §3), in code and never by a template
+// Renders a conversation in the model's chat format (ATEM), in code and never by a template
 // from a file. Markers are put down as ids and everything else is encoded as plain text, so nothing
 // that a person typed, a file held or a model wrote can become a marker.
 //

@@ -1,7 +1,7 @@
 #pragma once
-// Token ids in; thinking, answer and tool text out, by message recipient (fact page §3.4). Works on
-// ids, so text that merely spells a marker is text. Gives out whole UTF-8 characters only: the
-// bytes of an unfinished one wait for the rest.
+// Token ids in; thinking, answer and tool text out, by message recipient (the "Chat form" of
+// tests/fixtures/oracle/README.md). Works on ids, so text that merely spells a marker is text.
+// Gives out whole UTF-8 characters only: the bytes of an unfinished one wait for the rest.
 //
 // Tolerates what models do write: a header without a recipient or without <|message|>, answers
 // ended with

@@ -1,5 +1,5 @@
 #pragma once
-// The reference decoders, one per type, for the rows of quant_table.cpp. Layouts: fact page §4.2.
+// The reference decoders, one per type, for the rows of quant_table.cpp. Layouts: ggml's.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 // Splits text into the words inside which BPE merges. A scanner written by hand for one expression
-// (fact page §2): alternatives in order, the first that matches wins, with the backtracking that
-// this implies.
+// (PRE_REGEX in tests/fixtures/oracle/oracle_text.py): alternatives in order, the first that
+// matches wins, with the backtracking that this implies.
 
 #include <cstddef>
 #include <string_view>

@@ -86,7 +86,7 @@ TEST(MessageFile, ToolCallsKeepTheirOrderAndForm) {
     EXPECT_EQ(messages->at(3).toolName, "h");
 }
 
-TEST(MessageFile, OtherRolesAreLeftOut) { // case 14 of the fact page §3.2
+TEST(MessageFile, OtherRolesAreLeftOut) { // case 14
     const auto messages =
         parse(R"([{"role": "developer", "content": "x"}, {"role": "user", "content": "y"}])");
     ASSERT_TRUE(messages.ok());

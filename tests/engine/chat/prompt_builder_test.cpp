@@ -75,7 +75,7 @@ ThinkingStrength strength(const std::string& word) {
 
 } // namespace
 
-// ---- the expected strings of the fact page §3.2, by number
+// ---- the expected strings, by number
 
 TEST(PromptBuilder, Case1_DefaultBlock) {
     expectPrompt(request({ChatMessage::user("Hi")}), standard(userTurn("Hi")));

@@ -8,7 +8,7 @@ using namespace engine;
 
 constexpr std::int64_t kMiB = 1024 * 1024;
 
-// The released trio, by its fact page.
+// The released trio, by its published numbers.
 PlacementInput released(std::int64_t freeMiB) {
     PlacementInput input;
     TextSpec& text = input.text;
@@ -53,7 +53,7 @@ PlacementInput released(std::int64_t freeMiB) {
     return input;
 }
 
-// The figures of the fact page's memory table, in MiB.
+// Published memory figures, in MiB.
 TEST(Placement, KeysAndValuesCostWhatTheFactPageSays) {
     struct Row {
         KvType type;
