@@ -1,5 +1,6 @@
 #include "ui/attachment_strip.h"
 
+#include "ui/composer.h"
 #include "ui/controls.h"
 #include "ui/theme.h"
 
@@ -53,14 +54,19 @@ public:
         auto* name = new ElidedLabel(this);
         name->setText(chip.name);
         column->addWidget(name);
-        auto* note = new ElidedLabel(this);
-        setFontRole(note, FontRole::Caption);
-        note->setText(noteFor(chip));
-        m_note = note;
-        note->setTint(chip.state == AttachmentChip::State::Failed ? &Colours::bad
-                      : chip.shrunkPercent < 100                  ? &Colours::fourth
-                                                                  : &Colours::muted);
-        column->addWidget(note);
+        if (chip.state == AttachmentChip::State::Failed) {
+            // What is wrong and what helps is read whole.
+            auto* note = label(noteFor(chip), this, "bad");
+            setFontRole(note, FontRole::Caption);
+            note->setWordWrap(true);
+            column->addWidget(note);
+        } else {
+            auto* note = new ElidedLabel(this);
+            setFontRole(note, FontRole::Caption);
+            note->setText(noteFor(chip));
+            note->setTint(chip.shrunkPercent < 100 ? &Colours::fourth : &Colours::muted);
+            column->addWidget(note);
+        }
         row->addLayout(column, 1);
         if (!chip.text.isEmpty()) {
             auto* more = iconButton("more", tr("More about %1").arg(chip.name), this);
@@ -68,11 +74,12 @@ public:
             auto* menu = new QMenu(more);
             menu->addAction(tr("Show"), this,
                             [strip, text = chip.text] { emit strip->showWished(text); });
-            menu->addAction(tr("Turn Back into Text"), this,
-                            [strip, id = chip.id, text = chip.text] {
-                                emit strip->turnBackWished(text);
-                                strip->remove(id);
-                            });
+            auto* back = menu->addAction(tr("Turn Back into Text"), this,
+                                         [strip, id = chip.id, text = chip.text] {
+                                             emit strip->turnBackWished(text);
+                                             strip->remove(id);
+                                         });
+            back->setEnabled(Composer::canBeTyped(chip.text));
             more->setMenu(menu);
             row->addWidget(more, 0, Qt::AlignVCenter);
         }
@@ -86,7 +93,9 @@ public:
 
     QSize sizeHint() const override {
         const QSize hint = QWidget::sizeHint();
-        return QSize(std::clamp(hint.width(), ems(11), ems(26)), std::max(hint.height(), 48));
+        const bool failed = m_chip.state == AttachmentChip::State::Failed;
+        return QSize(failed ? ems(26) : std::clamp(hint.width(), ems(11), ems(26)),
+                     std::max(hint.height(), 48));
     }
 
 protected:
@@ -118,7 +127,6 @@ protected:
 
 private:
     AttachmentChip m_chip;
-    ElidedLabel* m_note;
 };
 
 AttachmentStrip::AttachmentStrip(QWidget* parent) : QWidget(parent) {
@@ -184,6 +192,8 @@ int AttachmentStrip::place(int width, bool apply) const {
     for (ChipWidget* widget : m_widgets) {
         QSize size = widget->sizeHint();
         size.setWidth(std::min(size.width(), std::max(120, width)));
+        if (widget->hasHeightForWidth())
+            size.setHeight(std::max(48, widget->heightForWidth(size.width())));
         if (x > 0 && x + size.width() > width) {
             x = 0;
             y += rowHeight + kGap;

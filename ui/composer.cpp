@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 namespace ui {
 
@@ -65,6 +66,8 @@ public:
     bool stopped = false; // the person pressed Stop: what is queued waits for them
     QString blocked;
     int tokens = -1;
+    qint64 usedTokens = 0;
+    qint64 totalTokens = 0;
     int maxHeight = 400;
     bool filling = false; // setDraft: nothing is emitted
     std::optional<Draft> queued;
@@ -157,8 +160,32 @@ public:
         emit q->sendWished(draft, editOf);
     }
 
+    // Before sending: a message for which there is no room, or else how full it is from 80 %.
+    void showRoom() {
+        const QLocale locale;
+        const qint64 left = std::max<qint64>(0, totalTokens - usedTokens);
+        QString text;
+        // While a message is edited, what follows it gives its room back.
+        if (totalTokens > 0 && tokens > (q->m_editing ? totalTokens : left)) {
+            text = tr("This message is too long: it takes about %1 tokens, and this conversation "
+                      "has room for %2.")
+                       .arg(locale.toString(tokens),
+                            locale.toString(q->m_editing ? totalTokens : left));
+        } else if (totalTokens > 0 && double(usedTokens) >= kNearlyFull * double(totalTokens)) {
+            text = tr("This conversation is %1 % full: %2 of %3 tokens.")
+                       .arg(locale.toString(std::min<qint64>(100, usedTokens * 100 / totalTokens)),
+                            locale.toString(usedTokens), locale.toString(totalTokens));
+        }
+        if (text == full->text() && full->isHidden() == text.isEmpty()) return;
+        full->setText(text);
+        full->setVisible(!text.isEmpty());
+        emit q->sizeWished();
+    }
+
     void showQueue() {
-        queueText->setText(tr("Will be sent next: %1").arg(queued->fullText().simplified()));
+        // One line is shown; more than it can hold is not measured.
+        queueText->setText(
+            tr("Will be sent next: %1").arg(queued->fullText().left(500).simplified()));
     }
 
     void clear() {
@@ -169,6 +196,7 @@ public:
         filling = false;
         beforeEdit = {};
         tokens = -1;
+        showRoom();
         changed();
     }
 
@@ -185,7 +213,9 @@ public:
         dialog->setWindowTitle(tr("Pasted Text"));
         dialog->resize(ems(46), ems(34));
         auto* column = new QVBoxLayout(dialog);
-        auto* view = new QPlainTextEdit(text, dialog);
+        auto* view = new QPlainTextEdit(dialog);
+        if (!Composer::canBeTyped(text)) view->setLineWrapMode(QPlainTextEdit::NoWrap);
+        view->setPlainText(text);
         view->setReadOnly(true);
         view->setAccessibleName(tr("Pasted text"));
         column->addWidget(view);
@@ -316,13 +346,28 @@ Draft Composer::draft() const {
     return draft;
 }
 
+// A text field lays out every paragraph at once, and the time for a word without a break grows with
+// the square of its length.
+bool Composer::canBeTyped(const QString& text) {
+    if (text.size() > kLongestText) return false;
+    qsizetype word = 0;
+    for (const QChar c : text) {
+        word = c.isSpace() ? 0 : word + 1;
+        if (word > kLongestWord) return false;
+    }
+    return true;
+}
+
 void Composer::setDraft(const Draft& draft) {
     d->filling = true;
     m_editing = 0;
     d->queued.reset();
     d->beforeEdit = {};
     d->strip->clear();
-    for (const QString& text : draft.pasted) {
+    QStringList pasted = draft.pasted;
+    const bool typed = canBeTyped(draft.text);
+    if (!typed) pasted.prepend(draft.text);
+    for (const QString& text : pasted) {
         AttachmentChip chip;
         chip.state = AttachmentChip::State::Ready;
         chip.name = tr("Pasted text");
@@ -336,7 +381,7 @@ void Composer::setDraft(const Draft& draft) {
         chip.attachment = file;
         d->strip->add(chip);
     }
-    d->edit->setPlainText(draft.text);
+    d->edit->setPlainText(typed ? draft.text : QString());
     d->edit->moveCursor(QTextCursor::End);
     d->filling = false;
     d->draftTimer.stop();
@@ -385,6 +430,7 @@ void Composer::setSendBlocked(const QString& reason) {
 void Composer::setTokenPrice(int tokens) {
     d->tokens = tokens;
     d->refresh();
+    d->showRoom();
 }
 
 void Composer::setStrength(engine::ThinkingStrength strength) {
@@ -396,14 +442,10 @@ void Composer::setStrength(engine::ThinkingStrength strength) {
 }
 
 void Composer::setContextUse(qint64 usedTokens, qint64 totalTokens) {
-    const bool near = totalTokens > 0 && double(usedTokens) >= kNearlyFull * double(totalTokens);
-    d->full->setVisible(near);
-    if (near)
-        d->full->setText(
-            tr("This conversation is %1 % full: %2 of %3 tokens.")
-                .arg(QLocale().toString(std::min<qint64>(100, usedTokens * 100 / totalTokens)),
-                     QLocale().toString(usedTokens), QLocale().toString(totalTokens)));
-    emit sizeWished();
+    if (usedTokens == d->usedTokens && totalTokens == d->totalTokens) return;
+    d->usedTokens = usedTokens;
+    d->totalTokens = totalTokens;
+    d->showRoom();
 }
 
 void Composer::setEnterSends(bool sends) {
@@ -433,6 +475,8 @@ void Composer::endEdit() {
 
 void Composer::giveBack(const Draft& draft) {
     Draft both = draft;
+    // Its size is not that of typed text: it comes back as the chip that it was pasted as.
+    if (both.text.size() > kLongPaste) both.pasted.prepend(std::exchange(both.text, QString()));
     const Draft since = this->draft();
     if (!since.text.isEmpty()) both.text += (both.text.isEmpty() ? "" : "\n\n") + since.text;
     both.pasted += since.pasted;

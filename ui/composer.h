@@ -34,7 +34,9 @@ struct Draft {
 class Composer : public QWidget {
     Q_OBJECT
 public:
-    static constexpr int kLongPaste = 8000; // characters
+    static constexpr int kLongPaste = 8000;      // characters
+    static constexpr int kLongestText = 200'000; // of the field, in characters; more is a chip
+    static constexpr int kLongestWord = 20'000;  // of the field, without a break
 
     explicit Composer(QWidget* parent = nullptr);
 
@@ -50,7 +52,8 @@ public:
     void setSendBlocked(const QString& reason);
     void setTokenPrice(int tokens); // -1: not known
     void setStrength(engine::ThinkingStrength strength);
-    void setContextUse(qint64 usedTokens, qint64 totalTokens); // a bar appears from 80 %
+    // A line appears from 80 %, or when the message takes more than what is left.
+    void setContextUse(qint64 usedTokens, qint64 totalTokens);
     void setEnterSends(bool sends);
     // A chip was looked at: state, size, tokens, thumbnail. Unknown ids (removed meanwhile) are
     // ignored.
@@ -68,6 +71,8 @@ public:
     void
     setQueued(const std::optional<Draft>& draft); // of the chat that is shown now; emits nothing
 
+    // The field can hold it and stay quick.
+    static bool canBeTyped(const QString& text);
     void focusText();
     void insertText(const QString& text);
     void paste();

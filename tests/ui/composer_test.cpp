@@ -6,6 +6,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QInputMethodEvent>
+#include <QLabel>
 #include <QMimeData>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -283,6 +284,69 @@ private slots:
         draft.text = "refused";
         composer.giveBack(draft);
         QCOMPARE(composer.draft().text, QString("refused\n\nlater"));
+    }
+
+    void aLongMessageThatComesBackIsAChip() {
+        // One word of a million letters would hold the window for a minute in a text field.
+        const QString word(1'000'000, 'x');
+        Composer composer;
+        composer.show();
+        QTest::keyClicks(editOf(composer), "later");
+        Draft draft;
+        draft.text = word;
+        composer.giveBack(draft);
+        QCOMPARE(editOf(composer)->toPlainText(), QString("later"));
+        QCOMPARE(composer.draft().pasted, QStringList(word));
+        // Nor does the draft of another chat, or a message that is edited, come as text.
+        composer.setDraft(draft);
+        QCOMPARE(editOf(composer)->toPlainText(), QString());
+        QCOMPARE(composer.draft().fullText(), word);
+        composer.beginEdit(7, draft);
+        QCOMPARE(composer.draft().fullText(), word);
+        QVERIFY(Composer::canBeTyped(QString("a word ").repeated(10'000)));
+        QVERIFY(!Composer::canBeTyped(QString("a word ").repeated(100'000)));
+    }
+
+    void whatDoesNotFitIsSaidBeforeSending() {
+        Composer composer;
+        composer.show();
+        const auto line = [&] {
+            for (QLabel* label : composer.findChildren<QLabel*>())
+                if (label->property("tone") == "warning" && label->isVisible())
+                    return label->text();
+            return QString();
+        };
+        composer.setContextUse(1000, 4000);
+        QCOMPARE(line(), QString());
+        composer.setTokenPrice(3001);
+        QVERIFY2(line().contains("too long"), qPrintable(line()));
+        composer.setTokenPrice(2999);
+        QCOMPARE(line(), QString());
+        composer.setContextUse(3500, 4000);
+        QVERIFY2(line().contains("too long"), qPrintable(line()));
+        composer.setTokenPrice(-1);
+        QVERIFY2(line().contains("87 %"), qPrintable(line()));
+    }
+
+    void aProblemWithAFileIsReadWhole() {
+        Composer composer;
+        composer.resize(600, 200);
+        composer.show();
+        composer.attachPath("/nowhere/photo.heic");
+        AttachmentChip chip = readyChip(1, "");
+        chip.state = AttachmentChip::State::Failed;
+        chip.problem =
+            QString("This is an HEIC photo, and nothing on this computer reads it. ").repeated(2) +
+            "Save it as JPEG and attach that.";
+        composer.setChip(chip);
+        QApplication::processEvents();
+        for (QLabel* label : composer.findChildren<QLabel*>()) {
+            if (label->text() != chip.problem) continue;
+            QVERIFY(label->height() >= label->heightForWidth(label->width()));
+            QVERIFY(label->parentWidget()->rect().contains(label->geometry()));
+            return;
+        }
+        QFAIL("the sentence is not shown");
     }
 
     void theFieldGrowsToItsLimit() {
