@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <list>
+#include <string>
+#include <utility>
 
 namespace app {
 
@@ -78,12 +80,18 @@ std::string samplerOption(std::string_view key) {
 }
 
 std::vector<OptionSpec> samplerOptionSpecs() {
-    static std::list<std::string> names; // the specs view them
+    static std::list<std::string> texts; // the specs view them
+    const auto keep = [](std::string text) -> std::string_view {
+        return texts.emplace_back(std::move(text));
+    };
     std::vector<OptionSpec> specs;
     for (const engine::Sampler& sampler : engine::samplerTable()) {
         for (const engine::SamplerParameter& parameter : sampler.parameters) {
-            names.push_back(samplerOption(parameter.key));
-            specs.push_back({names.back(), parameter.whole ? "N" : "X", parameter.name});
+            specs.push_back(
+                {keep(samplerOption(parameter.key)), parameter.whole ? "N" : "X",
+                 keep(std::string(parameter.name) + ": " + shortNumber(parameter.least) + " to " +
+                      shortNumber(parameter.most) + " (default " +
+                      shortNumber(parameter.standard()) + ")")});
         }
     }
     return specs;

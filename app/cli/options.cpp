@@ -25,14 +25,13 @@ std::string inQuotes(std::string_view text) {
     return "\"" + std::string(text) + "\"";
 }
 
-// Few digits, without trailing zeros: 0.95, 100.
+} // namespace
+
 std::string shortNumber(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%g", value);
     return text;
 }
-
-} // namespace
 
 Result<Options> Options::parse(std::span<const std::string> arguments,
                                std::span<const OptionSpec> specs) {

@@ -64,6 +64,8 @@ private:
 std::filesystem::path pathFromUtf8(std::string_view text);
 std::string utf8FromPath(const std::filesystem::path& path);
 
+// Few digits, without trailing zeros: 0.95, 100.
+std::string shortNumber(double value);
 // "1 2 3", separated by blanks, commas or brackets, each 0 .. 2^31-1.
 engine::Result<std::vector<std::int32_t>> parseIds(std::string_view text);
 // The whole of a file, or of the standard input.

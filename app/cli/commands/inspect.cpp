@@ -269,7 +269,7 @@ engine::Result<int> run(const Options& options) {
 } // namespace
 
 const Command kInspect = {
-    "inspect", "says what files are: role, numbers, tensor types, size against the header",
+    "inspect", "say what files are: role, numbers, tensor types, size against the header",
     "FILE...", {},
     run,
 };

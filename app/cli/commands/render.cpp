@@ -88,7 +88,7 @@ Result<int> run(const Options& options) {
 
 const Command kRender = {
     "render",
-    "What the model reads of a conversation: its token ids on one line, then the text.",
+    "show what the model reads of a conversation: its token ids on one line, then the text",
     "--model FILE --messages FILE --strength WORD [--date DATE] [--keep-reasoning]",
     {
         {"--model", "FILE", "the model: its vocabulary is used"},

@@ -51,7 +51,7 @@ Result<Wishes> readWishes(const Options& options) {
     wishes.engine.contextTokens = *context;
 
     engine::GenerateOptions& generate = wishes.generate;
-    auto tokens = options.integer("--max-tokens", 0, 0, 1 << 24);
+    auto tokens = options.integer("--max-tokens", 0, 1, 1 << 24);
     if (!tokens) return tokens.error();
     generate.maxTokens = *tokens;
     // --top-k and its like come from the samplers' own table, ranges included.

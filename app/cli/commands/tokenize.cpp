@@ -40,7 +40,7 @@ Result<int> run(const Options& options) {
 
 const Command kTokenize = {
     "tokenize",
-    "The token ids of the text on the standard input.",
+    "give the token ids of the text on the standard input",
     "--model FILE [--special] < TEXT",
     {
         {"--model", "FILE", "the model, or its drafter: both hold the vocabulary"},
