@@ -1,14 +1,15 @@
 #pragma once
-// Backend: where tensors live and where operations run. The mathematics of the models is written once,
-// in engine/model, as calls on this interface; the CPU and the GPU implement it.
+// Backend: where tensors live and where operations run. The mathematics of the models is written
+// once, in engine/model, as calls on this interface; the CPU and the GPU implement it.
 //
-// Threads: a backend belongs to the engine thread. Operations are ordered; on a GPU they run later, and
-// copyOut and synchronize wait for them.
+// Threads: a backend belongs to the engine thread. Operations are ordered; on a GPU they run later,
+// and copyOut and synchronize wait for them.
 //
-// Exactness, the contract every implementation keeps: what an operation writes to a row depends on that
-// row (for attention: on its position and the cached keys) and on nothing else. Not on how many rows are
-// computed together, not on threads, not on how a prompt was cut into chunks. Sums run in an order that
-// the matrix or the absolute position fixes. Therefore the text is the same for every draft length.
+// Exactness, the contract every implementation keeps: what an operation writes to a row depends on
+// that row (for attention: on its position and the cached keys) and on nothing else. Not on how
+// many rows are computed together, not on threads, not on how a prompt was cut into chunks. Sums
+// run in an order that the matrix or the absolute position fixes. Therefore the text is the same
+// for every draft length.
 //
 // No operation allocates device memory: buffers are made by allocate before work starts.
 
@@ -65,9 +66,9 @@ private:
     std::int64_t m_bytes = 0;
 };
 
-// A weight matrix as the file stores it: `rows` rows of `columns` weights, each row whole blocks of `type`.
-// The bytes belong to the mapped file and are only needed during importWeight, except for Embedding
-// weights, whose rows may be read from there later.
+// A weight matrix as the file stores it: `rows` rows of `columns` weights, each row whole blocks of
+// `type`. The bytes belong to the mapped file and are only needed during importWeight, except for
+// Embedding weights, whose rows may be read from there later.
 struct WeightSource {
     std::string_view name;
     QuantType type = QuantType::F32;
@@ -89,12 +90,13 @@ public:
     std::int64_t rows = 0;
     std::int64_t columns = 0;
     QuantType type = QuantType::F32;
-    std::int64_t deviceBytes = 0;             // memory taken in the backend, beyond the mapped file
+    std::int64_t deviceBytes = 0; // memory taken in the backend, beyond the mapped file
     virtual Tensor vector() const { return {}; } // F32, 1 row; for WeightUse::Vector only
 };
 
-// Rows prepared as the right operand of matmul: the F32 rows, and (for the integer arithmetic) their 8-bit
-// form in groups of 64. Made once by makeActivations for the largest shape, filled by quantize.
+// Rows prepared as the right operand of matmul: the F32 rows, and (for the integer arithmetic)
+// their 8-bit form in groups of 64. Made once by makeActivations for the largest shape, filled by
+// quantize.
 class Activations {
 public:
     virtual ~Activations() = default;
@@ -122,17 +124,19 @@ struct RopeSpec {
     int axes = 1;
 };
 
-// Keys and values of one layer. Position p lies in row p % capacity, so a full layer has capacity = context
-// and a sliding layer a ring. [capacity, kvHeads * headSize], F32, F16 or Q8_0 (32-blocks along a head).
+// Keys and values of one layer. Position p lies in row p % capacity, so a full layer has capacity =
+// context and a sliding layer a ring. [capacity, kvHeads * headSize], F32, F16 or Q8_0 (32-blocks
+// along a head).
 struct KvLayer {
     Tensor keys;
     Tensor values;
     std::int64_t capacity = 0;
 };
 
-// Which cached positions the query at position p sees: those within [p - left, p + right] that exist
-// (0 <= position < keyEnd, keyEnd = last query position of the call + 1). Target, full layer: left
-// unlimited, right 0; sliding layer: left = window - 1, right 0; drafter: left = right = window.
+// Which cached positions the query at position p sees: those within [p - left, p + right] that
+// exist (0 <= position < keyEnd, keyEnd = last query position of the call + 1). Target, full layer:
+// left unlimited, right 0; sliding layer: left = window - 1, right 0; drafter: left = right =
+// window.
 struct AttentionSpan {
     static constexpr std::int64_t kUnlimited = std::int64_t(1) << 40;
     std::int64_t left = kUnlimited;
@@ -141,13 +145,14 @@ struct AttentionSpan {
 
 struct AttentionShape {
     int heads = 0;
-    int kvHeads = 0; // query heads [g * heads/kvHeads, (g+1) * heads/kvHeads) share key/value head g
+    int kvHeads =
+        0; // query heads [g * heads/kvHeads, (g+1) * heads/kvHeads) share key/value head g
     int headSize = 0;
     // Scores are q.k / sqrt(headSize).
 };
 
 struct MemoryState {
-    std::int64_t freeBytes = 0;  // what may still be taken
+    std::int64_t freeBytes = 0; // what may still be taken
     std::int64_t totalBytes = 0;
 };
 
@@ -155,44 +160,49 @@ class Backend {
 public:
     virtual ~Backend() = default;
 
-    virtual std::string name() const = 0;        // for people: "Processor, AVX-512, 2 threads"
-    virtual MemoryState memory() const = 0;      // of the memory that buffers come from
+    virtual std::string name() const = 0;   // for people: "Processor, AVX-512, 2 threads"
+    virtual MemoryState memory() const = 0; // of the memory that buffers come from
 
     // ---- memory
     virtual Result<Buffer> allocate(std::int64_t bytes, std::string_view what) = 0; // zeroed
-    virtual Result<std::unique_ptr<Weight>> importWeight(const WeightSource& source, WeightUse use) = 0;
+    virtual Result<std::unique_ptr<Weight>> importWeight(const WeightSource& source,
+                                                         WeightUse use) = 0;
     virtual Result<std::unique_ptr<Activations>> makeActivations(std::int64_t maxRows,
                                                                  std::int64_t maxColumns) = 0;
-    virtual void copyIn(std::span<const std::byte> host, Tensor to) = 0;   // rows without gaps on the host
-    virtual void copyOut(Tensor from, std::span<std::byte> host) = 0;      // waits
-    virtual void copy(Tensor from, Tensor to) = 0;                         // same type and shape, any strides
+    virtual void copyIn(std::span<const std::byte> host,
+                        Tensor to) = 0; // rows without gaps on the host
+    virtual void copyOut(Tensor from, std::span<std::byte> host) = 0; // waits
+    virtual void copy(Tensor from, Tensor to) = 0; // same type and shape, any strides
     virtual void synchronize() = 0;
 
-    // ---- primitive operations. x, y and out are F32 [rows, columns] unless said otherwise; out may be x
-    // where both have the same shape.
+    // ---- primitive operations. x, y and out are F32 [rows, columns] unless said otherwise; out
+    // may be x where both have the same shape.
 
     // out[i] = row ids[i] of the table; ids I32 [rows, 1].
     virtual void embed(const Weight& table, Tensor ids, Tensor out) = 0;
-    // Gathers n rows of x into one row of out, interleaved: out[i][c * n + j] = x[indices[i][j]][c].
-    // indices I32 [rows of out, n], out has n * columns of x; n = 1 picks rows, n = 4 merges the 2x2 patches
-    // of a picture's cell with the channel as the outer index. out must not be x.
+    // Gathers n rows of x into one row of out, interleaved: out[i][c * n + j] =
+    // x[indices[i][j]][c]. indices I32 [rows of out, n], out has n * columns of x; n = 1 picks
+    // rows, n = 4 merges the 2x2 patches of a picture's cell with the channel as the outer index.
+    // out must not be x.
     virtual void gatherRows(Tensor x, Tensor indices, Tensor out) = 0;
     // out = x / sqrt(mean(x^2) + eps) * gamma; gamma F32 [1, columns] or empty for none.
     virtual void rmsNorm(Tensor x, Tensor gamma, float eps, Tensor out) = 0;
     virtual void layerNorm(Tensor x, Tensor gamma, Tensor beta, float eps, Tensor out) = 0;
     // Prepares x for any number of matmuls.
     virtual void quantize(Tensor x, Activations& out) = 0;
-    // out[i][r] = sum over k of weight[r][k] * x[i][k], for each job; the jobs share the activations.
+    // out[i][r] = sum over k of weight[r][k] * x[i][k], for each job; the jobs share the
+    // activations.
     virtual void matmul(std::span<const MatmulJob> jobs, const Activations& x) = 0;
     // x viewed as [rows, heads, headSize], turned in place; positions I32 [rows, spec.axes].
     virtual void rope(Tensor x, Tensor positions, const RopeSpec& spec) = 0;
     // Stores k and v (F32 [rows, kvHeads * headSize]) at the rows of `positions` (I32 [rows, 1]).
     virtual void kvWrite(const KvLayer& layer, Tensor k, Tensor v, Tensor positions) = 0;
     // q, out F32 [rows, heads * headSize]; positions I32 [rows, 1], ascending by one.
-    virtual void attention(Tensor q, const KvLayer& layer, Tensor positions, const AttentionShape& shape,
-                           const AttentionSpan& span, Tensor out) = 0;
-    // Attention inside groups of consecutive rows, every row of a group seeing the whole group; kvHeads ==
-    // heads. groupStarts: first row of each group, then the number of rows (host memory).
+    virtual void attention(Tensor q, const KvLayer& layer, Tensor positions,
+                           const AttentionShape& shape, const AttentionSpan& span, Tensor out) = 0;
+    // Attention inside groups of consecutive rows, every row of a group seeing the whole group;
+    // kvHeads == heads. groupStarts: first row of each group, then the number of rows (host
+    // memory).
     virtual void groupAttention(Tensor q, Tensor k, Tensor v, const AttentionShape& shape,
                                 std::span<const std::int32_t> groupStarts, Tensor out) = 0;
     virtual void sigmoidGate(Tensor x, Tensor gate) = 0;         // x *= sigmoid(gate)
@@ -204,15 +214,16 @@ public:
     // ids[i] = index of the largest value of row i, the lowest index among equals; I32 [rows, 1].
     virtual void argmax(Tensor z, Tensor ids) = 0;
 
-    // ---- fused operations: the defaults (fused_ops.cpp) compose the primitives; a backend overrides one
-    // where a profile says so, with the same result.
+    // ---- fused operations: the defaults (fused_ops.cpp) compose the primitives; a backend
+    // overrides one where a profile says so, with the same result.
 
     // out = activations of rmsNorm(x, gamma, eps); scratch has x's shape.
     virtual void normQuantize(Tensor x, Tensor gamma, float eps, Tensor scratch, Activations& out);
     // x += rmsNorm(y, postGamma, postEps): the end of a sub-layer; y is overwritten.
     virtual void postNormAdd(Tensor x, Tensor y, Tensor postGamma, float postEps);
 
-    // Runs fn. A backend that can records what fn did the first time and replays it for the same key.
+    // Runs fn. A backend that can records what fn did the first time and replays it for the same
+    // key.
     virtual void replay(std::string_view key, const std::function<void()>& fn);
 
 private:

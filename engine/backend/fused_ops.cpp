@@ -14,6 +14,8 @@ void Backend::postNormAdd(Tensor x, Tensor y, Tensor postGamma, float postEps) {
     add(x, y);
 }
 
-void Backend::replay(std::string_view, const std::function<void()>& fn) { fn(); }
+void Backend::replay(std::string_view, const std::function<void()>& fn) {
+    fn();
+}
 
 } // namespace engine

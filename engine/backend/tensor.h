@@ -1,6 +1,7 @@
 #pragma once
 // A view of rows in a backend's memory. It owns nothing: a Buffer does (backend.h).
-// `data` is an address in the memory of the backend that made it; only that backend reads through it.
+// `data` is an address in the memory of the backend that made it; only that backend reads through
+// it.
 
 #include "engine/base/check.h"
 
@@ -11,7 +12,8 @@ namespace engine {
 
 enum class ElementType : std::uint8_t { F32, F16, I32, Q8_0 };
 
-// Bytes that `count` consecutive elements take. Q8_0: blocks of 32 in 34 bytes, count a multiple of 32.
+// Bytes that `count` consecutive elements take. Q8_0: blocks of 32 in 34 bytes, count a multiple
+// of 32.
 constexpr std::int64_t elementBytes(ElementType type, std::int64_t count) {
     switch (type) {
     case ElementType::F32:

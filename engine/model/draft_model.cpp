@@ -206,7 +206,8 @@ Result<void> DraftModel::appendContext(Tensor taps, std::int64_t firstPosition, 
     return {};
 }
 
-Result<Tensor> DraftModel::draft(std::int32_t anchor, KvCache& cache, std::stop_token stop, int rows) {
+Result<Tensor> DraftModel::draft(std::int32_t anchor, KvCache& cache, std::stop_token stop,
+                                 int rows) {
     State& s = *m;
     CHECK(rows >= 0 && rows < s.spec.blockSize);
     cache.aboutToWrite(s.spec.blockSize);

@@ -1,11 +1,12 @@
 // glint-kernel-bench: how near the processor's matrix kernels come to the memory's read bandwidth.
 //
-//     glint-kernel-bench [--threads N] [--instructions reference|avx2|avx-vnni|avx512|amx] [--types Q4_K,Q6_K] [--repeats N]
+//     glint-kernel-bench [--threads N] [--instructions reference|avx2|avx-vnni|avx512|amx] [--types
+//     Q4_K,Q6_K] [--repeats N]
 //
-// First the ceiling: all threads read more memory than any cache holds. Then, per type, one product after
-// another over several different matrices that together are larger than the last-level cache, for 1 to 16
-// rows of activations and for a prompt of 128. Medians; the ceiling is measured again around each line,
-// because other programs use the memory too.
+// First the ceiling: all threads read more memory than any cache holds. Then, per type, one product
+// after another over several different matrices that together are larger than the last-level cache,
+// for 1 to 16 rows of activations and for a prompt of 128. Medians; the ceiling is measured again
+// around each line, because other programs use the memory too.
 
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/quant/half.h"
@@ -23,7 +24,7 @@
 #include <vector>
 
 #if defined(_MSC_VER)
-#include <intrin.h>
+#    include <intrin.h>
 #endif
 
 namespace {
@@ -89,7 +90,8 @@ std::vector<std::byte> randomWeights(const QuantFormat& format, std::int64_t row
 
 class Bench {
 public:
-    explicit Bench(const Options& options) : m_options(options), m_backend(*CpuBackend::make(options.cpu)) {}
+    explicit Bench(const Options& options)
+        : m_options(options), m_backend(*CpuBackend::make(options.cpu)) {}
 
     int run() {
         std::printf("%s\n", m_backend->name().c_str());
@@ -98,7 +100,8 @@ public:
         m_ceiling = std::move(*ceilingMemory);
         std::memset(m_ceiling.data(), 1, static_cast<std::size_t>(m_ceiling.bytes()));
         std::printf("read bandwidth: %.2f GB/s\n\n", readBandwidth() / 1e9);
-        std::printf("| type | n | ms per product | GB/s | of the read bandwidth then | time / time of n = 1 |\n");
+        std::printf("| type | n | ms per product | GB/s | of the read bandwidth then | time / time "
+                    "of n = 1 |\n");
         std::printf("| --- | ---: | ---: | ---: | ---: | ---: |\n");
         for (const std::string& name : m_options.types)
             for (const QuantFormat& format : quantTable())
@@ -121,9 +124,10 @@ private:
             const Timer timer(m_alone);
             pool.parallel([&](int thread, int count) {
                 const std::int64_t part = m_ceiling.bytes() / count / 64 * 64;
-                const auto* p = reinterpret_cast<const std::uint64_t*>(m_ceiling.data() + thread * part);
-                // Eight sums of eight bytes each: the compiler makes vectors of them. Without fetching ahead the
-                // loop is slower than the kernels are.
+                const auto* p =
+                    reinterpret_cast<const std::uint64_t*>(m_ceiling.data() + thread * part);
+                // Eight sums of eight bytes each: the compiler makes vectors of them. Without
+                // fetching ahead the loop is slower than the kernels are.
                 std::uint64_t s[8] = {};
                 for (std::int64_t k = 0; k < part / 8; k += 8) {
                     fetchAhead(p + k + 512);
@@ -143,7 +147,8 @@ private:
         std::vector<std::unique_ptr<Weight>> weights;
         for (unsigned i = 0; i < sets; ++i) {
             const auto data = randomWeights(format, kRows, i + 1);
-            auto weight = m_backend->importWeight({"bench", format.type, kRows, kColumns, data}, WeightUse::Matmul);
+            auto weight = m_backend->importWeight({"bench", format.type, kRows, kColumns, data},
+                                                  WeightUse::Matmul);
             if (!weight.ok()) return fail(weight.error()), false;
             weights.push_back(std::move(*weight));
         }
@@ -152,7 +157,8 @@ private:
             auto out = m_backend->allocate(n * kRows * 4, "out");
             auto in = m_backend->allocate(n * kColumns * 4, "in");
             auto activations = m_backend->makeActivations(n, kColumns);
-            if (!out.ok() || !in.ok() || !activations.ok()) return fail(out.ok() ? in.error() : out.error()), false;
+            if (!out.ok() || !in.ok() || !activations.ok())
+                return fail(out.ok() ? in.error() : out.error()), false;
             std::mt19937 random(7);
             std::normal_distribution<float> normal;
             for (std::int64_t i = 0; i < n * kColumns; ++i)
@@ -165,15 +171,18 @@ private:
                 const std::size_t products = n > 16 ? 1 : weights.size();
                 const Timer timer(m_alone);
                 for (std::size_t i = 0; i < products; ++i, ++next) {
-                    const MatmulJob job{weights[next % weights.size()].get(), out->tensor(ElementType::F32, n, kRows)};
+                    const MatmulJob job{weights[next % weights.size()].get(),
+                                        out->tensor(ElementType::F32, n, kRows)};
                     m_backend->matmul({&job, 1}, **activations);
                 }
                 times.push_back(timer.seconds() / static_cast<double>(products));
             }
-            const double time = median(times), rate = static_cast<double>(bytes) / time, ceiling = median(ceilings);
+            const double time = median(times), rate = static_cast<double>(bytes) / time,
+                         ceiling = median(ceilings);
             if (n == 1) single = time;
-            std::printf("| %s | %d | %.3f | %.2f | %.0f %% | %.2f |\n", std::string(format.name).c_str(),
-                        static_cast<int>(n), time * 1e3, rate / 1e9, 100 * rate / ceiling, time / single);
+            std::printf("| %s | %d | %.3f | %.2f | %.0f %% | %.2f |\n",
+                        std::string(format.name).c_str(), static_cast<int>(n), time * 1e3,
+                        rate / 1e9, 100 * rate / ceiling, time / single);
             std::fflush(stdout);
         }
         return true;
@@ -187,8 +196,11 @@ private:
 };
 
 const std::map<std::string, CpuInstructions> kInstructions = {
-    {"reference", CpuInstructions::Reference}, {"avx2", CpuInstructions::Avx2}, {"avx-vnni", CpuInstructions::AvxVnni},
-    {"avx512", CpuInstructions::Avx512},       {"amx", CpuInstructions::Amx},
+    {"reference", CpuInstructions::Reference},
+    {"avx2", CpuInstructions::Avx2},
+    {"avx-vnni", CpuInstructions::AvxVnni},
+    {"avx512", CpuInstructions::Avx512},
+    {"amx", CpuInstructions::Amx},
 };
 
 std::vector<std::string> split(const std::string& list) {

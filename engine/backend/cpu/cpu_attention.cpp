@@ -1,11 +1,12 @@
 // Attention of the CPU backend.
 //
-// Canonical order, per query row: cached positions in tiles of 64 and splits of 256 (limited span) or 512,
-// both aligned by absolute position. Inside a split the tiles follow each other with a running maximum; the
-// splits are merged in ascending order. A split in which a row sees nothing is skipped. So the result
-// depends on the position and the keys it sees, not on how the work was divided. Keys and values become
-// floats first (Q8_0: scale * q, rounded once); scores are 32-lane dot products with the query already
-// scaled; the sum of a tile's weights is a 32-lane sum by position, values are added ascending by position.
+// Canonical order, per query row: cached positions in tiles of 64 and splits of 256 (limited span)
+// or 512, both aligned by absolute position. Inside a split the tiles follow each other with a
+// running maximum; the splits are merged in ascending order. A split in which a row sees nothing is
+// skipped. So the result depends on the position and the keys it sees, not on how the work was
+// divided. Keys and values become floats first (Q8_0: scale * q, rounded once); scores are 32-lane
+// dot products with the query already scaled; the sum of a tile's weights is a 32-lane sum by
+// position, values are added ascending by position.
 
 #include "engine/backend/cpu/cpu_attention.h"
 
@@ -25,13 +26,17 @@ constexpr std::int64_t kQueryBlock = 16; // positions handled together
 constexpr std::int64_t kWave = 32;       // splits whose states are held before they are merged
 constexpr std::int64_t kGroupQueries = 48;
 
-std::int64_t padded(int headSize) { return (headSize + 31) / 32 * 32; }
+std::int64_t padded(int headSize) {
+    return (headSize + 31) / 32 * 32;
+}
 
 void fit(std::vector<float>& v, std::int64_t count) {
     if (static_cast<std::int64_t>(v.size()) < count) v.resize(static_cast<std::size_t>(count));
 }
 
-float scoreScale(int headSize) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(headSize))); }
+float scoreScale(int headSize) {
+    return static_cast<float>(1.0 / std::sqrt(static_cast<double>(headSize)));
+}
 
 } // namespace
 
@@ -51,8 +56,12 @@ void CpuBackend::kvWrite(const KvLayer& layer, Tensor k, Tensor v, Tensor positi
         std::byte* to = cache.data + slot * cache.strideBytes;
         switch (cache.type) {
         case ElementType::F32: std::memcpy(to, row, static_cast<std::size_t>(n) * 4); break;
-        case ElementType::F16: m_kernels.floatToHalfRow(row, n, reinterpret_cast<std::uint16_t*>(to)); break;
-        case ElementType::Q8_0: m_kernels.floatToQ8Row(row, n, reinterpret_cast<std::uint8_t*>(to)); break;
+        case ElementType::F16:
+            m_kernels.floatToHalfRow(row, n, reinterpret_cast<std::uint16_t*>(to));
+            break;
+        case ElementType::Q8_0:
+            m_kernels.floatToQ8Row(row, n, reinterpret_cast<std::uint8_t*>(to));
+            break;
         case ElementType::I32: CHECK(false);
         }
     };
@@ -65,11 +74,12 @@ void CpuBackend::kvWrite(const KvLayer& layer, Tensor k, Tensor v, Tensor positi
     });
 }
 
-void CpuBackend::attention(Tensor q, const KvLayer& layer, Tensor positions, const AttentionShape& shape,
-                           const AttentionSpan& span, Tensor out) {
-    CHECK(q.type == ElementType::F32 && out.type == ElementType::F32 && positions.rows == q.rows && out.rows == q.rows);
-    CHECK(shape.kvHeads > 0 && shape.heads % shape.kvHeads == 0 && q.columns == std::int64_t(shape.heads) * shape.headSize &&
-          out.columns == q.columns);
+void CpuBackend::attention(Tensor q, const KvLayer& layer, Tensor positions,
+                           const AttentionShape& shape, const AttentionSpan& span, Tensor out) {
+    CHECK(q.type == ElementType::F32 && out.type == ElementType::F32 && positions.rows == q.rows &&
+          out.rows == q.rows);
+    CHECK(shape.kvHeads > 0 && shape.heads % shape.kvHeads == 0 &&
+          q.columns == std::int64_t(shape.heads) * shape.headSize && out.columns == q.columns);
     if (q.rows == 0) return;
     const int perGroup = shape.heads / shape.kvHeads;
     const std::int64_t size = shape.headSize, stride = padded(shape.headSize);
@@ -91,8 +101,12 @@ void CpuBackend::attention(Tensor q, const KvLayer& layer, Tensor positions, con
                                elementBytes(cache.type, head * size);
         switch (cache.type) {
         case ElementType::F32: std::memcpy(to, row, static_cast<std::size_t>(size) * 4); break;
-        case ElementType::F16: m_kernels.halfToFloatRow(reinterpret_cast<const std::uint16_t*>(row), size, to); break;
-        case ElementType::Q8_0: m_kernels.q8ToFloatRow(reinterpret_cast<const std::uint8_t*>(row), size, to); break;
+        case ElementType::F16:
+            m_kernels.halfToFloatRow(reinterpret_cast<const std::uint16_t*>(row), size, to);
+            break;
+        case ElementType::Q8_0:
+            m_kernels.q8ToFloatRow(reinterpret_cast<const std::uint8_t*>(row), size, to);
+            break;
         case ElementType::I32: CHECK(false);
         }
         std::fill(to + size, to + stride, 0.0f);
@@ -111,37 +125,45 @@ void CpuBackend::attention(Tensor q, const KvLayer& layer, Tensor positions, con
         for (int head = 0; head < shape.kvHeads; ++head)
             for (std::int64_t i = 0; i < queries; ++i)
                 for (int h = 0; h < perGroup; ++h) {
-                    float* to = scratch.queries.data() + ((head * queries + i) * perGroup + h) * stride;
-                    m_kernels.scale(floatRow(q, block + i) + (head * perGroup + h) * size, scale, size, to);
+                    float* to =
+                        scratch.queries.data() + ((head * queries + i) * perGroup + h) * stride;
+                    m_kernels.scale(floatRow(q, block + i) + (head * perGroup + h) * size, scale,
+                                    size, to);
                     std::fill(to + size, to + stride, 0.0f);
                 }
         scratch.running.reset(rows, stride);
 
-        const std::int64_t firstSplit = seenFirst / splitSize, splitEnd = (seenEnd - 1) / splitSize + 1;
+        const std::int64_t firstSplit = seenFirst / splitSize,
+                           splitEnd = (seenEnd - 1) / splitSize + 1;
         for (std::int64_t wave = firstSplit; wave < splitEnd; wave += kWave) {
             const std::int64_t splits = std::min(kWave, splitEnd - wave);
             if (static_cast<std::int64_t>(scratch.splits.size()) < splits)
                 scratch.splits.resize(static_cast<std::size_t>(splits));
 
-            for (std::int64_t s = 0; s < splits; ++s) scratch.splits[static_cast<std::size_t>(s)].reset(rows, stride);
+            for (std::int64_t s = 0; s < splits; ++s)
+                scratch.splits[static_cast<std::size_t>(s)].reset(rows, stride);
             std::atomic<std::int64_t> next{0};
             m_pool.parallel([&](int thread, int) {
                 auto& mine = scratch.threads[static_cast<std::size_t>(thread)];
-                for (std::int64_t task = next.fetch_add(1); task < splits * shape.kvHeads; task = next.fetch_add(1)) {
+                for (std::int64_t task = next.fetch_add(1); task < splits * shape.kvHeads;
+                     task = next.fetch_add(1)) {
                     const std::int64_t split = task / shape.kvHeads;
                     const int head = static_cast<int>(task % shape.kvHeads);
                     SoftmaxState& state = scratch.splits[static_cast<std::size_t>(split)];
                     const std::int64_t begin = (wave + split) * splitSize;
                     for (std::int64_t tile = begin; tile < begin + splitSize; tile += kKeyTile) {
-                        const std::int64_t from = std::max(tile, seenFirst), to = std::min(tile + kKeyTile, seenEnd);
+                        const std::int64_t from = std::max(tile, seenFirst),
+                                           to = std::min(tile + kKeyTile, seenEnd);
                         if (from >= to) continue;
                         std::int32_t ranges[2][kQueryBlock];
                         for (std::int64_t i = 0; i < queries; ++i) {
                             const std::int64_t p = blockFirst + i;
                             const std::int64_t a = std::max(from, p - span.left);
                             const std::int64_t b = std::min(to, p + span.right + 1);
-                            ranges[0][i] = static_cast<std::int32_t>(std::min(a - tile, kKeyTile + std::int64_t(0)));
-                            ranges[1][i] = static_cast<std::int32_t>(std::max<std::int64_t>(b - tile, 0));
+                            ranges[0][i] = static_cast<std::int32_t>(
+                                std::min(a - tile, kKeyTile + std::int64_t(0)));
+                            ranges[1][i] =
+                                static_cast<std::int32_t>(std::max<std::int64_t>(b - tile, 0));
                         }
                         for (std::int64_t p = from; p < to; ++p) {
                             decode(layer.keys, p, head, mine.keys.data() + (p - tile) * stride);
@@ -169,8 +191,9 @@ void CpuBackend::attention(Tensor q, const KvLayer& layer, Tensor positions, con
                 for (std::int64_t s = 0; s < splits; ++s) {
                     const SoftmaxState& later = scratch.splits[static_cast<std::size_t>(s)];
                     if (later.maximum[r] == -std::numeric_limits<float>::infinity()) continue;
-                    m_kernels.mergeSplit(&running.maximum[r], &running.sum[r], running.out.data() + row * stride,
-                                         later.maximum[r], later.sum[r], later.out.data() + row * stride, stride);
+                    m_kernels.mergeSplit(&running.maximum[r], &running.sum[r],
+                                         running.out.data() + row * stride, later.maximum[r],
+                                         later.sum[r], later.out.data() + row * stride, stride);
                 }
             });
         }
@@ -213,7 +236,8 @@ void CpuBackend::groupAttention(Tensor q, Tensor k, Tensor v, const AttentionSha
         std::atomic<std::int64_t> next{0};
         m_pool.parallel([&](int thread, int) {
             auto& mine = scratch.threads[static_cast<std::size_t>(thread)];
-            for (std::int64_t task = next.fetch_add(1); task < blocks * shape.heads; task = next.fetch_add(1)) {
+            for (std::int64_t task = next.fetch_add(1); task < blocks * shape.heads;
+                 task = next.fetch_add(1)) {
                 const int head = static_cast<int>(task / blocks);
                 const std::int64_t first = start + task % blocks * kGroupQueries;
                 const std::int64_t count = std::min(kGroupQueries, start + rows - first);
@@ -225,7 +249,8 @@ void CpuBackend::groupAttention(Tensor q, Tensor k, Tensor v, const AttentionSha
                 mine.state.reset(count, stride);
                 for (std::int64_t tile = 0; tile < rows; tile += kKeyTile) {
                     const std::int32_t begin = 0;
-                    const auto end = static_cast<std::int32_t>(std::min<std::int64_t>(kKeyTile, rows - tile));
+                    const auto end =
+                        static_cast<std::int32_t>(std::min<std::int64_t>(kKeyTile, rows - tile));
                     for (std::int32_t i = 0; i < end; ++i) {
                         copyRow(k, start + tile + i, head, mine.keys.data() + i * stride);
                         copyRow(v, start + tile + i, head, mine.values.data() + i * stride);
@@ -246,7 +271,8 @@ void CpuBackend::groupAttention(Tensor q, Tensor k, Tensor v, const AttentionSha
                 }
                 for (std::int64_t i = 0; i < count; ++i) {
                     const float share = 1.0f / mine.state.sum[static_cast<std::size_t>(i)];
-                    m_kernels.scale(mine.state.out.data() + i * stride, share, size, floatRow(out, first + i) + head * size);
+                    m_kernels.scale(mine.state.out.data() + i * stride, share, size,
+                                    floatRow(out, first + i) + head * size);
                 }
             }
         });

@@ -1,6 +1,6 @@
 #pragma once
-// Working memory of the CPU backend's attention; for its own files. It grows to what the model needs during
-// the first calls and stays.
+// Working memory of the CPU backend's attention; for its own files. It grows to what the model
+// needs during the first calls and stays.
 
 #include "engine/backend/cpu/cpu_backend.h"
 
@@ -16,9 +16,9 @@ struct SoftmaxState {
 
 struct CpuBackend::AttentionScratch {
     struct PerThread {
-        std::vector<float> keys, values;  // one tile, decoded
-        std::vector<float> queries;       // groupAttention
-        SoftmaxState state;               // groupAttention
+        std::vector<float> keys, values; // one tile, decoded
+        std::vector<float> queries;      // groupAttention
+        SoftmaxState state;              // groupAttention
     };
     std::vector<PerThread> threads;
     std::vector<float> queries; // scaled rows of a block of positions, by key/value head

@@ -22,16 +22,21 @@ Result<const KernelTable*> chooseKernels(CpuInstructions instructions) {
         const KernelTable& (*kernels)();
         const char* missing;
     };
-    const Choice choices[] = { // best first
+    const Choice choices[] = {
+        // best first
         {CpuInstructions::Amx, features.amx, amxKernels, "this processor has no AMX"},
-        {CpuInstructions::Avx512, features.avx512, avx512Kernels, "this processor has no AVX-512 with VNNI"},
-        {CpuInstructions::AvxVnni, features.avxVnni, avxVnniKernels, "this processor has no AVX-VNNI"},
+        {CpuInstructions::Avx512, features.avx512, avx512Kernels,
+         "this processor has no AVX-512 with VNNI"},
+        {CpuInstructions::AvxVnni, features.avxVnni, avxVnniKernels,
+         "this processor has no AVX-VNNI"},
         {CpuInstructions::Avx2, features.avx2, avx2Kernels, "this processor has no AVX2"},
     };
     for (const Choice& choice : choices) {
-        if (instructions != choice.instructions && instructions != CpuInstructions::Automatic) continue;
+        if (instructions != choice.instructions && instructions != CpuInstructions::Automatic)
+            continue;
         if (choice.present) return &choice.kernels();
-        if (instructions == choice.instructions) return Error{ErrorCode::Unsupported, choice.missing};
+        if (instructions == choice.instructions)
+            return Error{ErrorCode::Unsupported, choice.missing};
     }
 #endif
     if (instructions == CpuInstructions::Automatic || instructions == CpuInstructions::Reference)
@@ -39,8 +44,12 @@ Result<const KernelTable*> chooseKernels(CpuInstructions instructions) {
     return Error{ErrorCode::Unsupported, "these instructions are not in this program"};
 }
 
-bool isF32(const Tensor& t) { return t.type == ElementType::F32; }
-bool sameShape(const Tensor& a, const Tensor& b) { return a.rows == b.rows && a.columns == b.columns; }
+bool isF32(const Tensor& t) {
+    return t.type == ElementType::F32;
+}
+bool sameShape(const Tensor& a, const Tensor& b) {
+    return a.rows == b.rows && a.columns == b.columns;
+}
 
 } // namespace
 
@@ -54,12 +63,14 @@ Result<std::unique_ptr<CpuBackend>> CpuBackend::make(const CpuOptions& options) 
 
 CpuBackend::CpuBackend(const CpuOptions& options, const KernelTable& kernels)
     : m_options(options), m_kernels(kernels), m_pool(options.threads),
-      m_attention(std::make_unique<AttentionScratch>()), m_decoded(static_cast<std::size_t>(options.threads)) {}
+      m_attention(std::make_unique<AttentionScratch>()),
+      m_decoded(static_cast<std::size_t>(options.threads)) {}
 
 CpuBackend::~CpuBackend() = default;
 
 std::string CpuBackend::name() const {
-    const std::string threads = std::to_string(m_options.threads) + (m_options.threads == 1 ? " thread" : " threads");
+    const std::string threads =
+        std::to_string(m_options.threads) + (m_options.threads == 1 ? " thread" : " threads");
     return std::string("Processor, ") + m_kernels.name + ", " + threads;
 }
 
@@ -74,20 +85,24 @@ Result<Buffer> CpuBackend::allocate(std::int64_t bytes, std::string_view what) {
     return Buffer(*this, memory->detach(), bytes);
 }
 
-void CpuBackend::release(std::byte* data, std::int64_t bytes) { CpuMemory::give(data, bytes); }
+void CpuBackend::release(std::byte* data, std::int64_t bytes) {
+    CpuMemory::give(data, bytes);
+}
 
 void CpuBackend::copyIn(std::span<const std::byte> host, Tensor to) {
     const std::int64_t bytes = to.rowBytes();
     CHECK(static_cast<std::int64_t>(host.size()) == to.rows * bytes);
     for (std::int64_t r = 0; r < to.rows; ++r)
-        std::memcpy(to.data + r * to.strideBytes, host.data() + r * bytes, static_cast<std::size_t>(bytes));
+        std::memcpy(to.data + r * to.strideBytes, host.data() + r * bytes,
+                    static_cast<std::size_t>(bytes));
 }
 
 void CpuBackend::copyOut(Tensor from, std::span<std::byte> host) {
     const std::int64_t bytes = from.rowBytes();
     CHECK(static_cast<std::int64_t>(host.size()) == from.rows * bytes);
     for (std::int64_t r = 0; r < from.rows; ++r)
-        std::memcpy(host.data() + r * bytes, from.data + r * from.strideBytes, static_cast<std::size_t>(bytes));
+        std::memcpy(host.data() + r * bytes, from.data + r * from.strideBytes,
+                    static_cast<std::size_t>(bytes));
 }
 
 void CpuBackend::copy(Tensor from, Tensor to) {
@@ -114,34 +129,41 @@ void CpuBackend::gatherRows(Tensor x, Tensor indices, Tensor out) {
 }
 
 void CpuBackend::rmsNorm(Tensor x, Tensor gamma, float eps, Tensor out) {
-    CHECK(isF32(x) && isF32(out) && sameShape(x, out) && (gamma.empty() || gamma.columns == x.columns));
+    CHECK(isF32(x) && isF32(out) && sameShape(x, out) &&
+          (gamma.empty() || gamma.columns == x.columns));
     const float* g = gamma.empty() ? nullptr : floatRow(gamma, 0);
-    forRows(x.rows, x.columns,
-            [&](std::int64_t r) { m_kernels.rmsNorm(floatRow(x, r), g, eps, x.columns, floatRow(out, r)); });
+    forRows(x.rows, x.columns, [&](std::int64_t r) {
+        m_kernels.rmsNorm(floatRow(x, r), g, eps, x.columns, floatRow(out, r));
+    });
 }
 
 void CpuBackend::layerNorm(Tensor x, Tensor gamma, Tensor beta, float eps, Tensor out) {
     CHECK(isF32(x) && isF32(out) && sameShape(x, out));
-    CHECK((gamma.empty() || gamma.columns == x.columns) && (beta.empty() || beta.columns == x.columns));
+    CHECK((gamma.empty() || gamma.columns == x.columns) &&
+          (beta.empty() || beta.columns == x.columns));
     const float* g = gamma.empty() ? nullptr : floatRow(gamma, 0);
     const float* b = beta.empty() ? nullptr : floatRow(beta, 0);
-    forRows(x.rows, x.columns,
-            [&](std::int64_t r) { m_kernels.layerNorm(floatRow(x, r), g, b, eps, x.columns, floatRow(out, r)); });
+    forRows(x.rows, x.columns, [&](std::int64_t r) {
+        m_kernels.layerNorm(floatRow(x, r), g, b, eps, x.columns, floatRow(out, r));
+    });
 }
 
 void CpuBackend::rope(Tensor x, Tensor positions, const RopeSpec& spec) {
     CHECK(isF32(x) && positions.type == ElementType::I32 && positions.rows == x.rows &&
           positions.columns == spec.axes);
-    CHECK(spec.headSize > 0 && spec.headSize % (2 * spec.axes) == 0 && x.columns % spec.headSize == 0);
+    CHECK(spec.headSize > 0 && spec.headSize % (2 * spec.axes) == 0 &&
+          x.columns % spec.headSize == 0);
     std::vector<std::int32_t> gathered;
-    std::span<const std::int32_t> flat(intRow(positions, 0), static_cast<std::size_t>(x.rows * spec.axes));
+    std::span<const std::int32_t> flat(intRow(positions, 0),
+                                       static_cast<std::size_t>(x.rows * spec.axes));
     if (positions.strideBytes != positions.rowBytes()) {
         for (std::int64_t r = 0; r < x.rows; ++r)
             gathered.insert(gathered.end(), intRow(positions, r), intRow(positions, r) + spec.axes);
         flat = gathered;
     }
     const RopeTables::Table& table = m_rope.find(spec, flat, m_pool);
-    const auto rotate = spec.pairing == RopePairing::Adjacent ? m_kernels.rotateAdjacent : m_kernels.rotateHalves;
+    const auto rotate =
+        spec.pairing == RopePairing::Adjacent ? m_kernels.rotateAdjacent : m_kernels.rotateHalves;
     forRows(x.rows, x.columns, [&](std::int64_t r) {
         const float* cosine = table.cosine.data() + r * spec.headSize;
         const float* sine = table.sine.data() + r * spec.headSize;
@@ -161,7 +183,8 @@ void CpuBackend::sigmoidGate(Tensor x, Tensor gate) {
 void CpuBackend::swiglu(Tensor gate, Tensor up, Tensor out) {
     CHECK(isF32(gate) && isF32(up) && isF32(out) && sameShape(gate, up) && sameShape(gate, out));
     forPieces(out.rows, out.columns, [&](std::int64_t r, std::int64_t first, std::int64_t count) {
-        m_kernels.swiglu(floatRow(gate, r) + first, floatRow(up, r) + first, count, floatRow(out, r) + first);
+        m_kernels.swiglu(floatRow(gate, r) + first, floatRow(up, r) + first, count,
+                         floatRow(out, r) + first);
     });
 }
 

@@ -1,11 +1,12 @@
 #pragma once
-// The processor as a backend. It is always there, and with `reference` instructions it is the oracle for
-// every other implementation. All instruction sets and thread counts give the same bits (int8_format.h).
+// The processor as a backend. It is always there, and with `reference` instructions it is the
+// oracle for every other implementation. All instruction sets and thread counts give the same bits
+// (int8_format.h).
 //
-// Memory: matmul weights are repacked while they are imported (weight_layout.h), tensor by tensor, so that
-// the caller can let the file's pages go; embedding rows are read from the mapped file, which must outlive
-// the backend's use of them. Matmul weights in float arithmetic, and F32, F16 and BF16 ones always, are
-// copied as they are and become floats on the way.
+// Memory: matmul weights are repacked while they are imported (weight_layout.h), tensor by tensor,
+// so that the caller can let the file's pages go; embedding rows are read from the mapped file,
+// which must outlive the backend's use of them. Matmul weights in float arithmetic, and F32, F16
+// and BF16 ones always, are copied as they are and become floats on the way.
 //
 // Engine thread; the pool's threads work inside an operation only.
 
@@ -47,8 +48,10 @@ public:
     MemoryState memory() const override;
 
     Result<Buffer> allocate(std::int64_t bytes, std::string_view what) override;
-    Result<std::unique_ptr<Weight>> importWeight(const WeightSource& source, WeightUse use) override;
-    Result<std::unique_ptr<Activations>> makeActivations(std::int64_t maxRows, std::int64_t maxColumns) override;
+    Result<std::unique_ptr<Weight>> importWeight(const WeightSource& source,
+                                                 WeightUse use) override;
+    Result<std::unique_ptr<Activations>> makeActivations(std::int64_t maxRows,
+                                                         std::int64_t maxColumns) override;
     void copyIn(std::span<const std::byte> host, Tensor to) override;
     void copyOut(Tensor from, std::span<std::byte> host) override;
     void copy(Tensor from, Tensor to) override;
@@ -78,11 +81,9 @@ private:
     void release(std::byte* data, std::int64_t bytes) override;
 
     // fn(row, firstColumn, columns) over all rows, in pieces when that pays.
-    template<class Fn>
-    void forPieces(std::int64_t rows, std::int64_t columns, Fn&& fn);
+    template<class Fn> void forPieces(std::int64_t rows, std::int64_t columns, Fn&& fn);
     // fn(row), on the pool when the rows hold enough work.
-    template<class Fn>
-    void forRows(std::int64_t rows, std::int64_t columns, Fn&& fn);
+    template<class Fn> void forRows(std::int64_t rows, std::int64_t columns, Fn&& fn);
 
     struct AttentionScratch;
 

@@ -5,25 +5,25 @@
 #include <thread>
 
 #if defined(GLINT_X86)
-#if defined(_MSC_VER)
-#include <intrin.h>
-#else
-#include <cpuid.h>
-#endif
+#    if defined(_MSC_VER)
+#        include <intrin.h>
+#    else
+#        include <cpuid.h>
+#    endif
 #endif
 
 #if defined(_WIN32)
-#include <windows.h>
+#    include <windows.h>
 
-#include <memory>
+#    include <memory>
 #elif defined(__linux__)
-#include <fstream>
-#include <sched.h>
-#include <set>
-#include <string>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include <utility>
+#    include <fstream>
+#    include <sched.h>
+#    include <set>
+#    include <string>
+#    include <sys/syscall.h>
+#    include <unistd.h>
+#    include <utility>
 #endif
 
 namespace engine {
@@ -36,36 +36,36 @@ struct Leaf {
 
 Leaf cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
     Leaf r;
-#if defined(_MSC_VER)
+#    if defined(_MSC_VER)
     int v[4];
     __cpuidex(v, static_cast<int>(leaf), static_cast<int>(subleaf));
-    r = {static_cast<std::uint32_t>(v[0]), static_cast<std::uint32_t>(v[1]), static_cast<std::uint32_t>(v[2]),
-         static_cast<std::uint32_t>(v[3])};
-#else
+    r = {static_cast<std::uint32_t>(v[0]), static_cast<std::uint32_t>(v[1]),
+         static_cast<std::uint32_t>(v[2]), static_cast<std::uint32_t>(v[3])};
+#    else
     __cpuid_count(leaf, subleaf, r.a, r.b, r.c, r.d);
-#endif
+#    endif
     return r;
 }
 
 // Register states that the system saves; only to be called where OSXSAVE is set.
 std::uint64_t savedStates() {
-#if defined(_MSC_VER)
+#    if defined(_MSC_VER)
     return _xgetbv(0);
-#else
+#    else
     std::uint32_t low = 0, high = 0;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return std::uint64_t(high) << 32 | low;
-#endif
+#    endif
 }
 
 // Linux gives the tile registers to a process that asks for them, before its threads start.
 bool tilesGranted() {
-#if defined(__linux__) && defined(SYS_arch_prctl)
+#    if defined(__linux__) && defined(SYS_arch_prctl)
     constexpr long kRequestState = 0x1023, kTileData = 18;
     return syscall(SYS_arch_prctl, kRequestState, kTileData) == 0;
-#else
+#    else
     return false;
-#endif
+#    endif
 }
 
 void detectInstructions(CpuFeatures& f) {
@@ -77,8 +77,8 @@ void detectInstructions(CpuFeatures& f) {
     const std::uint64_t states = savedStates();
     const bool ymm = (states & 0x6) == 0x6, zmm = (states & 0xe6) == 0xe6;
     f.avx2 = ymm && bit(one.c, 28) && bit(one.c, 12) && bit(one.c, 29) && bit(seven.b, 5);
-    f.avx512 = f.avx2 && zmm && bit(seven.b, 16) && bit(seven.b, 17) && bit(seven.b, 30) && bit(seven.b, 31) &&
-               bit(seven.c, 11);
+    f.avx512 = f.avx2 && zmm && bit(seven.b, 16) && bit(seven.b, 17) && bit(seven.b, 30) &&
+               bit(seven.b, 31) && bit(seven.c, 11);
     f.avxVnni = f.avx2 && seven.a >= 1 && bit(cpuid(7, 1).a, 4);
     const bool tiles = (states & 0x60000) == 0x60000;
     f.amx = f.avx512 && tiles && bit(seven.d, 24) && bit(seven.d, 25) && tilesGranted();
@@ -106,16 +106,20 @@ int countCores() {
     std::set<std::pair<int, int>> cores;
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
         if (!CPU_ISSET(cpu, &allowed)) continue;
-        const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
+        const std::string folder =
+            "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
         int package = 0, core = 0;
-        if (!(std::ifstream(folder + "physical_package_id") >> package) || !(std::ifstream(folder + "core_id") >> core))
+        if (!(std::ifstream(folder + "physical_package_id") >> package) ||
+            !(std::ifstream(folder + "core_id") >> core))
             return CPU_COUNT(&allowed);
         cores.emplace(package, core);
     }
     return static_cast<int>(cores.size());
 }
 #else
-int countCores() { return 0; }
+int countCores() {
+    return 0;
+}
 #endif
 
 CpuFeatures detect() {
@@ -124,7 +128,8 @@ CpuFeatures detect() {
     detectInstructions(f);
 #endif
     f.physicalCores = countCores();
-    if (f.physicalCores <= 0) f.physicalCores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    if (f.physicalCores <= 0)
+        f.physicalCores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     return f;
 }
 

@@ -17,13 +17,14 @@ namespace {
 class CpuWeight final : public Weight {
 public:
     Tensor vector() const override {
-        return use == WeightUse::Vector ? Tensor{memory.data(), ElementType::F32, 1, rows * columns, rows * columns * 4}
-                                        : Tensor{};
+        return use == WeightUse::Vector
+                   ? Tensor{memory.data(), ElementType::F32, 1, rows * columns, rows * columns * 4}
+                   : Tensor{};
     }
     WeightUse use = WeightUse::Matmul;
-    CpuMemory memory;                   // tiles, copied rows, or the vector
+    CpuMemory memory;                    // tiles, copied rows, or the vector
     const std::byte* fileRows = nullptr; // Embedding: in the mapped file
-    Int8TileFn int8Tile = nullptr;      // null: rows are decoded to floats
+    Int8TileFn int8Tile = nullptr;       // null: rows are decoded to floats
     std::int64_t tileBytes = 0;
     std::int64_t rowBytes = 0;
 };
@@ -39,7 +40,8 @@ public:
     CpuMemory unitMemory;
 
     float* floats() const { return reinterpret_cast<float*>(floatMemory.data()); }
-    // Rows are held in blocks of 16, in a block unit by unit: unit u of column c at u * blockRows + c.
+    // Rows are held in blocks of 16, in a block unit by unit: unit u of column c at u * blockRows +
+    // c.
     ActivationUnit* block(std::int64_t firstRow) const {
         return reinterpret_cast<ActivationUnit*>(unitMemory.data()) + firstRow * unitCount(columns);
     }
@@ -53,15 +55,16 @@ std::int64_t floatBlockRows(std::int64_t columns) {
     return std::clamp<std::int64_t>((384 << 10) / (columns * 4) / 4 * 4, 4, 64);
 }
 
-// Tiles that one task takes: enough to stream, few enough to balance the threads, and for prefill so few
-// that they stay in the second-level cache while blocks of activations pass.
+// Tiles that one task takes: enough to stream, few enough to balance the threads, and for prefill
+// so few that they stay in the second-level cache while blocks of activations pass.
 std::int64_t tilesPerTask(std::int64_t tileBytes) {
     return std::max<std::int64_t>(1, (256 << 10) / tileBytes);
 }
 
 } // namespace
 
-Result<std::unique_ptr<Weight>> CpuBackend::importWeight(const WeightSource& source, WeightUse use) {
+Result<std::unique_ptr<Weight>> CpuBackend::importWeight(const WeightSource& source,
+                                                         WeightUse use) {
     const QuantFormat& format = quantFormat(source.type);
     CHECK(source.rows > 0 && source.columns > 0 && source.columns % format.blockWeights == 0);
     const std::int64_t rowBytes = format.rowBytes(source.columns);
@@ -83,12 +86,14 @@ Result<std::unique_ptr<Weight>> CpuBackend::importWeight(const WeightSource& sou
         auto memory = CpuMemory::take(count * 4, false, source.name);
         if (!memory.ok()) return memory.error();
         weight->memory = std::move(*memory);
-        dequantizeRow(source.type, source.bytes.data(), count, reinterpret_cast<float*>(weight->memory.data()));
+        dequantizeRow(source.type, source.bytes.data(), count,
+                      reinterpret_cast<float*>(weight->memory.data()));
         weight->deviceBytes = count * 4;
         return std::unique_ptr<Weight>(std::move(weight));
     }
 
-    const WeightLayout* layout = m_options.math == CpuMath::Int8 ? weightLayout(source.type) : nullptr;
+    const WeightLayout* layout =
+        m_options.math == CpuMath::Int8 ? weightLayout(source.type) : nullptr;
     if (!layout) {
         auto memory = CpuMemory::take(source.rows * rowBytes, true, source.name);
         if (!memory.ok()) return memory.error();
@@ -104,13 +109,15 @@ Result<std::unique_ptr<Weight>> CpuBackend::importWeight(const WeightSource& sou
         m_hasFloatWeights = true;
         if (source.type != QuantType::F32)
             for (auto& rows : m_decoded) {
-                const auto needed = static_cast<std::size_t>(floatBlockRows(source.columns) * source.columns);
+                const auto needed =
+                    static_cast<std::size_t>(floatBlockRows(source.columns) * source.columns);
                 if (rows.size() < needed) rows.resize(needed);
             }
         return std::unique_ptr<Weight>(std::move(weight));
     }
 
-    const std::int64_t units = unitCount(source.columns), tiles = (source.rows + kTileRows - 1) / kTileRows;
+    const std::int64_t units = unitCount(source.columns),
+                       tiles = (source.rows + kTileRows - 1) / kTileRows;
     weight->int8Tile = m_kernels.int8Tile(source.type);
     weight->tileBytes = layout->tileBytes(units);
     auto memory = CpuMemory::take(tiles * weight->tileBytes, true, source.name);
@@ -119,15 +126,17 @@ Result<std::unique_ptr<Weight>> CpuBackend::importWeight(const WeightSource& sou
     m_pool.run(tiles, [&](std::int64_t tile) {
         const std::int64_t first = tile * kTileRows;
         const int rows = static_cast<int>(std::min<std::int64_t>(kTileRows, source.rows - first));
-        packTile(*layout, source.bytes.data() + first * rowBytes, rowBytes, rows, source.columns / layout->blockWeights,
-                 units, reinterpret_cast<std::uint8_t*>(weight->memory.data()) + tile * weight->tileBytes);
+        packTile(*layout, source.bytes.data() + first * rowBytes, rowBytes, rows,
+                 source.columns / layout->blockWeights, units,
+                 reinterpret_cast<std::uint8_t*>(weight->memory.data()) + tile * weight->tileBytes);
     });
     weight->deviceBytes = weight->memory.bytes();
     m_hasInt8Weights = true;
     return std::unique_ptr<Weight>(std::move(weight));
 }
 
-Result<std::unique_ptr<Activations>> CpuBackend::makeActivations(std::int64_t maxRows, std::int64_t maxColumns) {
+Result<std::unique_ptr<Activations>> CpuBackend::makeActivations(std::int64_t maxRows,
+                                                                 std::int64_t maxColumns) {
     auto made = std::make_unique<CpuActivations>();
     made->maxRows = maxRows;
     made->maxColumns = maxColumns;
@@ -137,7 +146,8 @@ Result<std::unique_ptr<Activations>> CpuBackend::makeActivations(std::int64_t ma
     if (!floats.ok()) return floats.error();
     made->floatMemory = std::move(*floats);
     if (m_options.math == CpuMath::Int8) {
-        const std::int64_t bytes = maxRows * unitCount(maxColumns) * static_cast<std::int64_t>(sizeof(ActivationUnit));
+        const std::int64_t bytes =
+            maxRows * unitCount(maxColumns) * static_cast<std::int64_t>(sizeof(ActivationUnit));
         auto units = CpuMemory::take(bytes, false, "activations");
         if (!units.ok()) return units.error();
         made->unitMemory = std::move(*units);
@@ -154,7 +164,8 @@ void CpuBackend::quantize(Tensor x, Activations& out) {
     a.hasUnits = m_hasInt8Weights;
     if (a.hasFloats)
         forRows(x.rows, x.columns, [&](std::int64_t r) {
-            std::memcpy(a.floats() + r * a.floatStride, floatRow(x, r), static_cast<std::size_t>(x.columns) * 4);
+            std::memcpy(a.floats() + r * a.floatStride, floatRow(x, r),
+                        static_cast<std::size_t>(x.columns) * 4);
         });
     if (!a.hasUnits) return;
 
@@ -163,8 +174,9 @@ void CpuBackend::quantize(Tensor x, Activations& out) {
     const auto part = [&](std::int64_t task) {
         const std::int64_t row = task / parts, first = task % parts * kUnits;
         const std::int64_t block = row / kTileColumns * kTileColumns, stride = a.blockRows(block);
-        m_kernels.quantizeRow(floatRow(x, row) + first * kUnitWeights, x.columns - first * kUnitWeights,
-                              a.block(block) + first * stride + row - block, stride, std::min(kUnits, units - first));
+        m_kernels.quantizeRow(
+            floatRow(x, row) + first * kUnitWeights, x.columns - first * kUnitWeights,
+            a.block(block) + first * stride + row - block, stride, std::min(kUnits, units - first));
     };
     if (x.rows * parts < 2 || m_pool.threads() == 1)
         for (std::int64_t task = 0; task < x.rows * parts; ++task) part(task);
@@ -184,13 +196,16 @@ void CpuBackend::matmul(std::span<const MatmulJob> jobs, const Activations& x) {
         const auto& w = static_cast<const CpuWeight&>(*jobs[j].weight);
         const Tensor& out = jobs[j].out;
         CHECK(w.use == WeightUse::Matmul && w.columns == a.columns);
-        CHECK(out.type == ElementType::F32 && out.rows == a.rows && out.columns == w.rows && out.strideBytes % 4 == 0);
+        CHECK(out.type == ElementType::F32 && out.rows == a.rows && out.columns == w.rows &&
+              out.strideBytes % 4 == 0);
         CHECK(w.int8Tile ? a.hasUnits : a.hasFloats);
-        rowsPerTask[j] = w.int8Tile ? tilesPerTask(w.tileBytes) * kTileRows : floatBlockRows(w.columns);
+        rowsPerTask[j] =
+            w.int8Tile ? tilesPerTask(w.tileBytes) * kTileRows : floatBlockRows(w.columns);
         firstTask[j + 1] = firstTask[j] + (w.rows + rowsPerTask[j] - 1) / rowsPerTask[j];
     }
 
-    const auto int8Task = [&](const CpuWeight& w, const Tensor& out, std::int64_t first, std::int64_t end) {
+    const auto int8Task = [&](const CpuWeight& w, const Tensor& out, std::int64_t first,
+                              std::int64_t end) {
         Int8Tile tile{};
         tile.units = unitCount(a.columns);
         tile.outStride = out.strideBytes / 4;
@@ -198,14 +213,16 @@ void CpuBackend::matmul(std::span<const MatmulJob> jobs, const Activations& x) {
             tile.x = a.block(column);
             tile.columns = static_cast<int>(a.blockRows(column));
             for (std::int64_t row = first; row < end; row += kTileRows) {
-                tile.weights = reinterpret_cast<const std::uint8_t*>(w.memory.data()) + row / kTileRows * w.tileBytes;
+                tile.weights = reinterpret_cast<const std::uint8_t*>(w.memory.data()) +
+                               row / kTileRows * w.tileBytes;
                 tile.out = floatRow(out, column) + row;
                 tile.rows = static_cast<int>(std::min<std::int64_t>(kTileRows, w.rows - row));
                 w.int8Tile(tile);
             }
         }
     };
-    const auto floatTask = [&](const CpuWeight& w, const Tensor& out, std::int64_t first, std::int64_t end, float* decoded) {
+    const auto floatTask = [&](const CpuWeight& w, const Tensor& out, std::int64_t first,
+                               std::int64_t end, float* decoded) {
         const std::byte* from = w.memory.data() + first * w.rowBytes;
         FloatBlock block{};
         block.rows = static_cast<int>(end - first);
@@ -218,7 +235,8 @@ void CpuBackend::matmul(std::span<const MatmulJob> jobs, const Activations& x) {
             m_kernels.halfToFloatRow(reinterpret_cast<const std::uint16_t*>(from), count, decoded);
             break;
         case QuantType::BF16:
-            m_kernels.bfloatToFloatRow(reinterpret_cast<const std::uint16_t*>(from), count, decoded);
+            m_kernels.bfloatToFloatRow(reinterpret_cast<const std::uint16_t*>(from), count,
+                                       decoded);
             break;
         default: dequantizeRow(w.type, from, count, decoded);
         }
@@ -244,7 +262,8 @@ void CpuBackend::matmul(std::span<const MatmulJob> jobs, const Activations& x) {
             if (w.int8Tile)
                 int8Task(w, jobs[j].out, first, end);
             else
-                floatTask(w, jobs[j].out, first, end, m_decoded[static_cast<std::size_t>(thread)].data());
+                floatTask(w, jobs[j].out, first, end,
+                          m_decoded[static_cast<std::size_t>(thread)].data());
         }
     });
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Zeroed memory straight from the system, 64-byte aligned and more; pages that are never touched cost
-// nothing. Move-only owner. Any thread.
+// Zeroed memory straight from the system, 64-byte aligned and more; pages that are never touched
+// cost nothing. Move-only owner. Any thread.
 
 #include "engine/base/result.h"
 

@@ -1,5 +1,5 @@
-// Float operations on lanes; included by each ops_*.cpp after its lanes_*.h. See kernel_table.h for what
-// each function computes and int8_format.h for the order of sums.
+// Float operations on lanes; included by each ops_*.cpp after its lanes_*.h. See kernel_table.h for
+// what each function computes and int8_format.h for the order of sums.
 
 #include <limits>
 
@@ -10,9 +10,11 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // ---- elementary functions, from exact operations only
 
-// e^x within 1 ulp (measured); 0 below -86.5, infinity above 88.73. x = n ln 2 + f, |f| <= ln 2 / 2.
+// e^x within 1 ulp (measured); 0 below -86.5, infinity above 88.73. x = n ln 2 + f, |f| <= ln 2
+// / 2.
 KERNEL_INLINE F expOf(F x) {
-    const F magic = bcast(12582912.0f); // 1.5 * 2^23: adding and taking it away rounds to a whole number
+    const F magic =
+        bcast(12582912.0f); // 1.5 * 2^23: adding and taking it away rounds to a whole number
     const F limited = minOf(bcast(89.0f), maxOf(bcast(-87.0f), x)); // keeps NaN: see maxOf's rule
     const F n = fma(limited, bcast(1.44269502f), magic) - magic;
     F f = fma(n, bcast(-6.93145752e-1f), limited);
@@ -29,7 +31,9 @@ KERNEL_INLINE F expOf(F x) {
     return whereGreater(bcast(-86.5f), x, zeroF(), r);
 }
 
-KERNEL_INLINE F sigmoidOf(F x) { return bcast(1.0f) / (bcast(1.0f) + expOf(negate(x))); }
+KERNEL_INLINE F sigmoidOf(F x) {
+    return bcast(1.0f) / (bcast(1.0f) + expOf(negate(x)));
+}
 
 // tanh within 2 ulp (measured): a polynomial near zero, 1 - 2 / (e^2x + 1) beyond.
 KERNEL_INLINE F tanhOf(F x) {
@@ -69,8 +73,7 @@ KERNEL_INLINE F erfOf(F x) {
 
 // ---- element by element
 
-template<class Fn>
-inline void forEach16(const float* x, std::int64_t n, float* out, Fn fn) {
+template<class Fn> inline void forEach16(const float* x, std::int64_t n, float* out, Fn fn) {
     std::int64_t i = 0;
     for (; i + 16 <= n; i += 16) store(out + i, fn(load(x + i)));
     if (i < n) storeN(out + i, fn(loadN(x + i, n - i)), n - i);
@@ -110,9 +113,15 @@ inline void softcapRow(float* z, float scale, float cap, std::int64_t n) {
     const F c = bcast(cap);
     forEach16(z, n, z, [=](F a) { return c * tanhOf(a * s / c); });
 }
-inline void expRow(const float* x, std::int64_t n, float* out) { forEach16(x, n, out, [](F a) { return expOf(a); }); }
-inline void erfRow(const float* x, std::int64_t n, float* out) { forEach16(x, n, out, [](F a) { return erfOf(a); }); }
-inline void tanhRow(const float* x, std::int64_t n, float* out) { forEach16(x, n, out, [](F a) { return tanhOf(a); }); }
+inline void expRow(const float* x, std::int64_t n, float* out) {
+    forEach16(x, n, out, [](F a) { return expOf(a); });
+}
+inline void erfRow(const float* x, std::int64_t n, float* out) {
+    forEach16(x, n, out, [](F a) { return erfOf(a); });
+}
+inline void tanhRow(const float* x, std::int64_t n, float* out) {
+    forEach16(x, n, out, [](F a) { return tanhOf(a); });
+}
 inline void sigmoidRow(const float* x, std::int64_t n, float* out) {
     forEach16(x, n, out, [](F a) { return sigmoidOf(a); });
 }
@@ -203,8 +212,8 @@ inline void rmsNormRow(const float* x, const float* gamma, float eps, std::int64
         forEach16(x, n, out, [factor](F a) { return a * factor; });
 }
 
-inline void layerNormRow(const float* x, const float* gamma, const float* beta, float eps, std::int64_t n,
-                         float* out) {
+inline void layerNormRow(const float* x, const float* gamma, const float* beta, float eps,
+                         std::int64_t n, float* out) {
     const float sum = sumOver(x, n, [](F a, std::int64_t, F s) { return s + a; });
     const F mean = bcast(sum / static_cast<float>(n));
     // Lanes beyond the row must add nothing: their difference from the mean is put to zero.
@@ -232,8 +241,8 @@ inline void layerNormRow(const float* x, const float* gamma, const float* beta, 
     }
 }
 
-// ---- rotary positions: tables hold, per element of a head, the cosine of its pair and the sine with the
-// sign of its place in the pair, so that out = x * cosine + partner * sine.
+// ---- rotary positions: tables hold, per element of a head, the cosine of its pair and the sine
+// with the sign of its place in the pair, so that out = x * cosine + partner * sine.
 
 inline void rotateAdjacentHead(float* x, const float* cosine, const float* sine, std::int64_t n) {
     for (std::int64_t i = 0; i < n; i += 16) {
@@ -256,10 +265,12 @@ inline void rotateHalvesHead(float* x, const float* cosine, const float* sine, s
 // ---- activations in 8 bits (int8_format.h)
 
 // 0, 2, 1, 3 within each four.
-constexpr int pairedOrder(int j) { return (j & ~3) | (j & 1) << 1 | (j & 2) >> 1; }
+constexpr int pairedOrder(int j) {
+    return (j & ~3) | (j & 1) << 1 | (j & 2) >> 1;
+}
 
-inline void quantizeRow(const float* x, std::int64_t columns, ActivationUnit* first, std::int64_t stride,
-                        std::int64_t units) {
+inline void quantizeRow(const float* x, std::int64_t columns, ActivationUnit* first,
+                        std::int64_t stride, std::int64_t units) {
     for (std::int64_t u = 0; u < units; ++u) {
         ActivationUnit& unit = first[u * stride];
         std::int32_t sum16[16];
@@ -307,8 +318,8 @@ inline void quantizeRow(const float* x, std::int64_t columns, ActivationUnit* fi
 // ---- dot products in the 32-lane order: R rows times C columns in registers
 
 template<int R, int C>
-inline void dotTile(const float* w, std::int64_t wStride, const float* x, std::int64_t xStride, std::int64_t k,
-                    float* out, std::int64_t outStride) {
+inline void dotTile(const float* w, std::int64_t wStride, const float* x, std::int64_t xStride,
+                    std::int64_t k, float* out, std::int64_t outStride) {
     F low[R][C], high[R][C];
     for (int r = 0; r < R; ++r)
         for (int c = 0; c < C; ++c) low[r][c] = high[r][c] = zeroF();
@@ -328,7 +339,8 @@ inline void dotTile(const float* w, std::int64_t wStride, const float* x, std::i
         }
     }
     if (i < k) {
-        const std::int64_t left = k - i, more = left > 16 ? left - 16 : 0, at = left > 16 ? i + 16 : i;
+        const std::int64_t left = k - i, more = left > 16 ? left - 16 : 0,
+                           at = left > 16 ? i + 16 : i;
         for (int c = 0; c < C; ++c) {
             const F a = loadN(x + c * xStride + i, left), b = loadN(x + c * xStride + at, more);
             for (int r = 0; r < R; ++r) {
@@ -341,15 +353,16 @@ inline void dotTile(const float* w, std::int64_t wStride, const float* x, std::i
         for (int c = 0; c < C; ++c) out[c * outStride + r] = treeSum(low[r][c], high[r][c]);
 }
 
-template<int C>
-inline void dotColumns(const FloatBlock& b, std::int64_t c) {
+template<int C> inline void dotColumns(const FloatBlock& b, std::int64_t c) {
     int r = 0;
     const float* x = b.x + c * b.xStride;
     float* out = b.out + c * b.outStride;
     for (; r + kDotRows <= b.rows; r += kDotRows)
-        dotTile<kDotRows, C>(b.weights + r * b.weightStride, b.weightStride, x, b.xStride, b.k, out + r, b.outStride);
+        dotTile<kDotRows, C>(b.weights + r * b.weightStride, b.weightStride, x, b.xStride, b.k,
+                             out + r, b.outStride);
     for (; r < b.rows; ++r)
-        dotTile<1, C>(b.weights + r * b.weightStride, b.weightStride, x, b.xStride, b.k, out + r, b.outStride);
+        dotTile<1, C>(b.weights + r * b.weightStride, b.weightStride, x, b.xStride, b.k, out + r,
+                      b.outStride);
 }
 
 inline void floatBlock(const FloatBlock& b) {
@@ -360,9 +373,11 @@ inline void floatBlock(const FloatBlock& b) {
 
 // ---- attention
 
-// out[r] += sum over keys of p[r][key] * values[key], ascending by key, for R rows and V vectors of lanes.
+// out[r] += sum over keys of p[r][key] * values[key], ascending by key, for R rows and V vectors of
+// lanes.
 template<int R, int V>
-inline void mixTile(const float* p, const float* values, std::int64_t stride, int begin, int end, float* out) {
+inline void mixTile(const float* p, const float* values, std::int64_t stride, int begin, int end,
+                    float* out) {
     F sum[R][V];
     for (int r = 0; r < R; ++r)
         for (int i = 0; i < V; ++i) sum[r][i] = load(out + r * stride + 16 * i);
@@ -379,7 +394,8 @@ inline void mixTile(const float* p, const float* values, std::int64_t stride, in
 }
 
 template<int R>
-inline void mixRows(const float* p, const float* values, std::int64_t stride, int begin, int end, float* out) {
+inline void mixRows(const float* p, const float* values, std::int64_t stride, int begin, int end,
+                    float* out) {
     std::int64_t d = 0;
     for (; d + 16 * kMixVectors <= stride; d += 16 * kMixVectors)
         mixTile<R, kMixVectors>(p, values + d, stride, begin, end, out + d);
@@ -420,7 +436,8 @@ inline void attentionTile(const AttentionTile& t) {
         if (begin >= end) continue;
         for (int first = 0; first < t.rowsPerRange; first += kRowBlock) {
             const std::int64_t row = std::int64_t(range) * t.rowsPerRange + first;
-            const int rows = t.rowsPerRange - first < kRowBlock ? t.rowsPerRange - first : kRowBlock;
+            const int rows =
+                t.rowsPerRange - first < kRowBlock ? t.rowsPerRange - first : kRowBlock;
             FloatBlock block{};
             block.weights = t.keys + begin * t.headStride;
             block.weightStride = t.headStride;
@@ -449,13 +466,15 @@ inline void attentionTile(const AttentionTile& t) {
 inline void mergeSplit(float* maximum, float* sum, float* out, float laterMaximum, float laterSum,
                        const float* laterOut, std::int64_t n) {
     const float next = laterMaximum > *maximum ? laterMaximum : *maximum;
-    const F keep = expOf(bcast(*maximum) - bcast(next)), take = expOf(bcast(laterMaximum) - bcast(next));
+    const F keep = expOf(bcast(*maximum) - bcast(next)),
+            take = expOf(bcast(laterMaximum) - bcast(next));
     float k[16], t[16];
     store(k, keep);
     store(t, take);
     *sum = scalarFma(laterSum, t[0], *sum * k[0]);
     *maximum = next;
-    for (std::int64_t d = 0; d < n; d += 16) store(out + d, fma(load(laterOut + d), take, load(out + d) * keep));
+    for (std::int64_t d = 0; d < n; d += 16)
+        store(out + d, fma(load(laterOut + d), take, load(out + d) * keep));
 }
 
 } // namespace

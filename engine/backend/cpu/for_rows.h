@@ -11,8 +11,7 @@ namespace engine {
 inline constexpr std::int64_t kAlone = 16384;
 inline constexpr std::int64_t kPiece = 8192;
 
-template<class Fn>
-void CpuBackend::forPieces(std::int64_t rows, std::int64_t columns, Fn&& fn) {
+template<class Fn> void CpuBackend::forPieces(std::int64_t rows, std::int64_t columns, Fn&& fn) {
     if (rows * columns < kAlone) {
         for (std::int64_t r = 0; r < rows; ++r) fn(r, std::int64_t(0), columns);
         return;
@@ -24,14 +23,14 @@ void CpuBackend::forPieces(std::int64_t rows, std::int64_t columns, Fn&& fn) {
     });
 }
 
-template<class Fn>
-void CpuBackend::forRows(std::int64_t rows, std::int64_t columns, Fn&& fn) {
+template<class Fn> void CpuBackend::forRows(std::int64_t rows, std::int64_t columns, Fn&& fn) {
     if (rows < 2 || rows * columns < kAlone) {
         for (std::int64_t r = 0; r < rows; ++r) fn(r);
         return;
     }
     // Short rows are handed out by the handful.
-    const std::int64_t each = std::clamp<std::int64_t>(kPiece / std::max<std::int64_t>(columns, 1), 1, rows);
+    const std::int64_t each =
+        std::clamp<std::int64_t>(kPiece / std::max<std::int64_t>(columns, 1), 1, rows);
     m_pool.run((rows + each - 1) / each, [&](std::int64_t task) {
         const std::int64_t end = std::min(rows, (task + 1) * each);
         for (std::int64_t r = task * each; r < end; ++r) fn(r);

@@ -1,7 +1,7 @@
-// The integer sums by AMX: one instruction multiplies 16 rows of activations with 16 weight rows, over one
-// sub-block of K. Included inside int8_kernels.inl. The weights are unpacked as for registers (a dword of
-// four weights per lane is the layout that AMX wants of its second factor), so the sums are the same
-// integers, and everything after them is the same code.
+// The integer sums by AMX: one instruction multiplies 16 rows of activations with 16 weight rows,
+// over one sub-block of K. Included inside int8_kernels.inl. The weights are unpacked as for
+// registers (a dword of four weights per lane is the layout that AMX wants of its second factor),
+// so the sums are the same integers, and everything after them is the same code.
 
 // Fewer columns, and sub-blocks of 16, are faster in registers (measured).
 constexpr int kFewestTileColumns = 8;
@@ -13,8 +13,7 @@ struct alignas(64) TileConfig {
     std::uint8_t rows[16] = {};
 };
 
-template<class Format>
-struct TileDots {
+template<class Format> struct TileDots {
     static constexpr int dwords = Format::subBlock / 4, parts = 64 / Format::subBlock;
     alignas(64) std::int32_t sums[4 * parts][kTileColumns][16];
 
@@ -29,8 +28,9 @@ struct TileDots {
         _tile_loadconfig(&config);
     }
 
-    // All groups of a unit at once: what is stored here comes back through the cache, and needs time to get
-    // there. (Computing the next unit's sums beside this unit's floats was tried and was slower.)
+    // All groups of a unit at once: what is stored here comes back through the cache, and needs
+    // time to get there. (Computing the next unit's sums beside this unit's floats was tried and
+    // was slower.)
     KERNEL_INLINE void beginUnit(const Format& f, const ActivationUnit* x) {
         alignas(64) std::uint8_t weights[64 * 64];
         unpackGroup<0>(f, weights);
@@ -51,23 +51,19 @@ struct TileDots {
             _tile_stored(1, sums[j + 1], 64);
         }
     }
-    template<int g>
-    static KERNEL_INLINE void unpackGroup(const Format& f, std::uint8_t* weights) {
+    template<int g> static KERNEL_INLINE void unpackGroup(const Format& f, std::uint8_t* weights) {
         I w[16];
         f.template unpack<g>(w);
         for (int i = 0; i < 16; ++i) storeI(weights + 64 * (16 * g + i), w[i]);
     }
-    template<int g>
-    KERNEL_INLINE void beginGroup(const Format&) {}
-    template<int g, int part>
-    KERNEL_INLINE F sum(const ActivationUnit& x, int column) const {
+    template<int g> KERNEL_INLINE void beginGroup(const Format&) {}
+    template<int g, int part> KERNEL_INLINE F sum(const ActivationUnit& x, int column) const {
         constexpr int j = g * parts + part;
         return toFloat(loadI(sums[j][column]) + Format::start(x, j));
     }
 };
 
-template<class Format>
-inline void int8TileInTiles(const Int8Tile& tile) {
+template<class Format> inline void int8TileInTiles(const Int8Tile& tile) {
     TileDots<Format>::configure(tile.columns);
     int8TileOf<Format, TileDots<Format>, 0>(tile);
     _tile_release();

@@ -1,4 +1,5 @@
-// The kernels for AVX-512 with AMX, the matrix unit of server and workstation processors. See kernel_table.h.
+// The kernels for AVX-512 with AMX, the matrix unit of server and workstation processors. See
+// kernel_table.h.
 
 #include "engine/backend/cpu/kernel_table.h"
 
@@ -11,6 +12,8 @@
 
 namespace engine {
 
-const KernelTable& amxKernels() { return tableOf("AVX-512 with AMX"); }
+const KernelTable& amxKernels() {
+    return tableOf("AVX-512 with AMX");
+}
 
 } // namespace engine

@@ -9,6 +9,8 @@
 
 namespace engine {
 
-const KernelTable& avx2Kernels() { return tableOf("AVX2"); }
+const KernelTable& avx2Kernels() {
+    return tableOf("AVX2");
+}
 
 } // namespace engine

@@ -9,6 +9,8 @@
 
 namespace engine {
 
-const KernelTable& avx512Kernels() { return tableOf("AVX-512"); }
+const KernelTable& avx512Kernels() {
+    return tableOf("AVX-512");
+}
 
 } // namespace engine

@@ -1,4 +1,5 @@
-// The kernels for AVX2 with AVX-VNNI, the byte products of processors without AVX-512. See kernel_table.h.
+// The kernels for AVX2 with AVX-VNNI, the byte products of processors without AVX-512. See
+// kernel_table.h.
 
 #include "engine/backend/cpu/kernel_table.h"
 
@@ -11,6 +12,8 @@
 
 namespace engine {
 
-const KernelTable& avxVnniKernels() { return tableOf("AVX2 with VNNI"); }
+const KernelTable& avxVnniKernels() {
+    return tableOf("AVX2 with VNNI");
+}
 
 } // namespace engine

@@ -9,6 +9,8 @@
 
 namespace engine {
 
-const KernelTable& referenceKernels() { return tableOf("plain C++"); }
+const KernelTable& referenceKernels() {
+    return tableOf("plain C++");
+}
 
 } // namespace engine

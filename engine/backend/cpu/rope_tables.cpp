@@ -7,16 +7,18 @@ namespace engine {
 namespace {
 
 bool same(const RopeSpec& a, const RopeSpec& b) {
-    return a.pairing == b.pairing && a.theta == b.theta && a.headSize == b.headSize && a.axes == b.axes;
+    return a.pairing == b.pairing && a.theta == b.theta && a.headSize == b.headSize &&
+           a.axes == b.axes;
 }
 
 } // namespace
 
-const RopeTables::Table& RopeTables::find(const RopeSpec& spec, std::span<const std::int32_t> positions,
-                                          ThreadPool& pool) {
+const RopeTables::Table&
+RopeTables::find(const RopeSpec& spec, std::span<const std::int32_t> positions, ThreadPool& pool) {
     ++m_uses;
     for (Entry& entry : m_entries)
-        if (entry.lastUse > 0 && same(entry.spec, spec) && std::ranges::equal(entry.positions, positions)) {
+        if (entry.lastUse > 0 && same(entry.spec, spec) &&
+            std::ranges::equal(entry.positions, positions)) {
             entry.lastUse = m_uses;
             return entry.table;
         }
@@ -41,10 +43,13 @@ const RopeTables::Table& RopeTables::find(const RopeSpec& spec, std::span<const 
         for (int pair = 0; pair < pairs; ++pair) {
             const int axis = pair / pairsPerAxis;
             const double position = positions[static_cast<std::size_t>(row * spec.axes + axis)];
-            const double angle = position * frequency[static_cast<std::size_t>(pair % pairsPerAxis)];
-            const auto c = static_cast<float>(std::cos(angle)), s = static_cast<float>(std::sin(angle));
+            const double angle =
+                position * frequency[static_cast<std::size_t>(pair % pairsPerAxis)];
+            const auto c = static_cast<float>(std::cos(angle)),
+                       s = static_cast<float>(std::sin(angle));
             const bool adjacent = spec.pairing == RopePairing::Adjacent;
-            const int first = adjacent ? 2 * pair : pair, second = adjacent ? first + 1 : pair + pairs;
+            const int first = adjacent ? 2 * pair : pair,
+                      second = adjacent ? first + 1 : pair + pairs;
             cosine[first] = cosine[second] = c;
             sine[first] = -s;
             sine[second] = s;

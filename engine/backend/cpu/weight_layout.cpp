@@ -21,15 +21,18 @@ constexpr WeightLayout kIQ4_NL{32, 18, {{2, 4, 4}, {0, 2, 1}}, {}};
 constexpr WeightLayout kIQ4_XS{256, 136, {{8, 4, 32}, {4, 4, 1}, {2, 2, 1}, {0, 2, 1}}, {}};
 
 template<int size>
-void transpose(const WeightField& field, const std::byte* block, std::int64_t rowBytes, int rows, std::uint8_t* out) {
+void transpose(const WeightField& field, const std::byte* block, std::int64_t rowBytes, int rows,
+               std::uint8_t* out) {
     for (int r = 0; r < rows; ++r) {
         const std::byte* from = block + r * rowBytes + field.offset;
         std::uint8_t* to = out + r * size;
-        for (int e = 0; e < field.count; ++e) std::memcpy(to + e * 16 * size, from + e * size, size);
+        for (int e = 0; e < field.count; ++e)
+            std::memcpy(to + e * 16 * size, from + e * size, size);
     }
 }
 
-void packField(const WeightField& field, const std::byte* block, std::int64_t rowBytes, int rows, std::uint8_t* out) {
+void packField(const WeightField& field, const std::byte* block, std::int64_t rowBytes, int rows,
+               std::uint8_t* out) {
     if (field.size == 4)
         transpose<4>(field, block, rowBytes, rows, out);
     else
@@ -59,8 +62,8 @@ const WeightLayout* weightLayout(QuantType type) {
     return nullptr;
 }
 
-void packTile(const WeightLayout& layout, const std::byte* firstRow, std::int64_t rowBytes, int rows,
-              std::int64_t blocks, std::int64_t units, std::uint8_t* tile) {
+void packTile(const WeightLayout& layout, const std::byte* firstRow, std::int64_t rowBytes,
+              int rows, std::int64_t blocks, std::int64_t units, std::uint8_t* tile) {
     const int perUnit = layout.blocksPerUnit();
     std::uint8_t* tails = tile + units * layout.mainBytes();
     for (std::int64_t block = 0; block < blocks; ++block) {
@@ -72,7 +75,8 @@ void packTile(const WeightLayout& layout, const std::byte* firstRow, std::int64_
             packField(field, from, rowBytes, rows, region + inUnit * bytes);
             region += bytes * perUnit;
         }
-        if (layout.tail.count > 0) packField(layout.tail, from, rowBytes, rows, tails + unit * layout.tailBytes());
+        if (layout.tail.count > 0)
+            packField(layout.tail, from, rowBytes, rows, tails + unit * layout.tailBytes());
     }
 }
 

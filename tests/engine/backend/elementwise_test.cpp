@@ -1,5 +1,5 @@
-// Norms, activations, rotary positions and the elementary functions beneath them: accuracy against double
-// precision, and the same bits on every instruction set.
+// Norms, activations, rotary positions and the elementary functions beneath them: accuracy against
+// double precision, and the same bits on every instruction set.
 
 #include "backend_fixture.h"
 
@@ -24,7 +24,8 @@ using Row = void (*)(const float*, std::int64_t, float*);
 
 double worst(Row fn, double (*exact)(double), float low, float high) {
     std::vector<float> x, y;
-    for (int i = 0; i <= 200000; ++i) x.push_back(low + (high - low) * static_cast<float>(i) / 200000.0f);
+    for (int i = 0; i <= 200000; ++i)
+        x.push_back(low + (high - low) * static_cast<float>(i) / 200000.0f);
     y.resize(x.size());
     fn(x.data(), std::int64_t(x.size()), y.data());
     double w = 0;
@@ -32,7 +33,9 @@ double worst(Row fn, double (*exact)(double), float low, float high) {
     return w;
 }
 
-double sigmoidExact(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+double sigmoidExact(double x) {
+    return 1.0 / (1.0 + std::exp(-x));
+}
 
 TEST(Elementary, FunctionsAreWithinTheirStatedError) {
     const KernelTable& k = makeBackend(CpuInstructions::Automatic)->kernels();
@@ -47,7 +50,8 @@ TEST(Elementary, FunctionsAreWithinTheirStatedError) {
 TEST(Elementary, EndsOfTheRangeAreRight) {
     const KernelTable& k = makeBackend(CpuInstructions::Automatic)->kernels();
     const float inf = INFINITY;
-    const float x[] = {0.0f, -0.0f, inf, -inf, NAN, 88.8f, 200.0f, -86.6f, -200.0f, 1e30f, -1e30f, 3.0e38f};
+    const float x[] = {0.0f,   -0.0f,  inf,     -inf,  NAN,    88.8f,
+                       200.0f, -86.6f, -200.0f, 1e30f, -1e30f, 3.0e38f};
     float y[12];
     k.exponential(x, 12, y);
     EXPECT_EQ(y[0], 1.0f);
@@ -80,7 +84,8 @@ TEST(Elementary, EndsOfTheRangeAreRight) {
 // Noise with everything that floats can be.
 Rows wild(std::int64_t rows, std::int64_t columns, unsigned seed) {
     Rows r = noise(rows, columns, seed, 4.0f);
-    const float specials[] = {INFINITY, -INFINITY, NAN, 0.0f, -0.0f, 1e-40f, -1e-45f, 3e38f, -3e38f, 65504.0f, 65520.0f, 1e-7f};
+    const float specials[] = {INFINITY, -INFINITY, NAN,    0.0f,     -0.0f,    1e-40f,
+                              -1e-45f,  3e38f,     -3e38f, 65504.0f, 65520.0f, 1e-7f};
     std::mt19937 random(seed + 1);
     for (int i = 0; i < 12; ++i) r.values[random() % r.values.size()] = specials[i];
     return r;
@@ -93,21 +98,34 @@ TEST(Elementwise, EveryInstructionSetAndThreadCountGivesTheSameBits) {
     };
     Rows gamma = noise(1, 1234, 3), beta = noise(1, 1234, 4), other = wild(33, 1234, 5);
     const std::vector<Case> cases = {
-        {"rmsNorm", [&](CpuBackend& b, Rows& x) { b.rmsNorm(x.tensor(), gamma.tensor(), 1e-5f, x.tensor()); }},
-        {"rmsNorm without weights", [&](CpuBackend& b, Rows& x) { b.rmsNorm(x.tensor(), {}, 1e-8f, x.tensor()); }},
-        {"layerNorm", [&](CpuBackend& b, Rows& x) { b.layerNorm(x.tensor(), gamma.tensor(), beta.tensor(), 1e-5f, x.tensor()); }},
+        {"rmsNorm",
+         [&](CpuBackend& b, Rows& x) { b.rmsNorm(x.tensor(), gamma.tensor(), 1e-5f, x.tensor()); }},
+        {"rmsNorm without weights",
+         [&](CpuBackend& b, Rows& x) { b.rmsNorm(x.tensor(), {}, 1e-8f, x.tensor()); }},
+        {"layerNorm",
+         [&](CpuBackend& b, Rows& x) {
+             b.layerNorm(x.tensor(), gamma.tensor(), beta.tensor(), 1e-5f, x.tensor());
+         }},
         {"sigmoidGate", [&](CpuBackend& b, Rows& x) { b.sigmoidGate(x.tensor(), other.tensor()); }},
-        {"swiglu", [&](CpuBackend& b, Rows& x) { b.swiglu(x.tensor(), other.tensor(), x.tensor()); }},
+        {"swiglu",
+         [&](CpuBackend& b, Rows& x) { b.swiglu(x.tensor(), other.tensor(), x.tensor()); }},
         {"gelu", [&](CpuBackend& b, Rows& x) { b.gelu(x.tensor()); }},
         {"add", [&](CpuBackend& b, Rows& x) { b.add(x.tensor(), other.tensor()); }},
         {"add one row", [&](CpuBackend& b, Rows& x) { b.add(x.tensor(), gamma.tensor()); }},
         {"softcap", [&](CpuBackend& b, Rows& x) { b.softcap(x.tensor(), 0.0625f, 20.0f); }},
         {"scale", [&](CpuBackend& b, Rows& x) { b.softcap(x.tensor(), 0.0625f, 0.0f); }},
-        {"postNormAdd", [&](CpuBackend& b, Rows& x) { Rows y = other; b.postNormAdd(x.tensor(), y.tensor(), gamma.tensor(), 1e-8f); }},
-        {"rope", [&](CpuBackend& b, Rows& x) {
+        {"postNormAdd",
+         [&](CpuBackend& b, Rows& x) {
+             Rows y = other;
+             b.postNormAdd(x.tensor(), y.tensor(), gamma.tensor(), 1e-8f);
+         }},
+        {"rope",
+         [&](CpuBackend& b, Rows& x) {
              IntRows p = ascending(70000, 33);
-             b.rope(x.tensor().columnRange(0, 1216), p.tensor(), {RopePairing::Adjacent, 500000, 64, 1});
-             b.rope(x.tensor().columnRange(0, 1200), p.tensor(), {RopePairing::Halves, 500000, 40, 1});
+             b.rope(x.tensor().columnRange(0, 1216), p.tensor(),
+                    {RopePairing::Adjacent, 500000, 64, 1});
+             b.rope(x.tensor().columnRange(0, 1200), p.tensor(),
+                    {RopePairing::Halves, 500000, 40, 1});
          }},
     };
     for (const Case& c : cases) {
@@ -120,7 +138,8 @@ TEST(Elementwise, EveryInstructionSetAndThreadCountGivesTheSameBits) {
                 if (expected.values.empty())
                     expected = x;
                 else
-                    EXPECT_EQ(difference(x, expected), "") << c.name << ", " << backend->name() << ", seed " << kSeed;
+                    EXPECT_EQ(difference(x, expected), "")
+                        << c.name << ", " << backend->name() << ", seed " << kSeed;
             }
         // One row alone.
         if (std::string(c.name) == "rmsNorm" || std::string(c.name) == "gelu") {
@@ -137,18 +156,22 @@ TEST(Elementwise, EveryInstructionSetAndThreadCountGivesTheSameBits) {
 
 TEST(Norm, AgreesWithDoublePrecision) {
     auto backend = makeBackend(CpuInstructions::Automatic, 2);
-    Rows x = noise(5, 515), gamma = noise(1, 515, 2), beta = noise(1, 515, 3), rms(5, 515), layer(5, 515);
+    Rows x = noise(5, 515), gamma = noise(1, 515, 2), beta = noise(1, 515, 3), rms(5, 515),
+         layer(5, 515);
     backend->rmsNorm(x.tensor(), gamma.tensor(), 1e-5f, rms.tensor());
     backend->layerNorm(x.tensor(), gamma.tensor(), beta.tensor(), 1e-5f, layer.tensor());
     for (int r = 0; r < 5; ++r) {
         double squares = 0, sum = 0, variance = 0;
-        for (int k = 0; k < 515; ++k) squares += double(x.row(r)[k]) * x.row(r)[k], sum += x.row(r)[k];
+        for (int k = 0; k < 515; ++k)
+            squares += double(x.row(r)[k]) * x.row(r)[k], sum += x.row(r)[k];
         const double mean = sum / 515;
         for (int k = 0; k < 515; ++k) variance += (x.row(r)[k] - mean) * (x.row(r)[k] - mean);
         for (int k = 0; k < 515; ++k) {
             const double v = x.row(r)[k], g = gamma.row(0)[k];
-            EXPECT_NEAR(rms.row(r)[k], v / std::sqrt(squares / 515 + 1e-5) * g, 2e-6 * std::fabs(v * g) + 1e-9);
-            EXPECT_NEAR(layer.row(r)[k], (v - mean) / std::sqrt(variance / 515 + 1e-5) * g + beta.row(0)[k], 1e-5);
+            EXPECT_NEAR(rms.row(r)[k], v / std::sqrt(squares / 515 + 1e-5) * g,
+                        2e-6 * std::fabs(v * g) + 1e-9);
+            EXPECT_NEAR(layer.row(r)[k],
+                        (v - mean) / std::sqrt(variance / 515 + 1e-5) * g + beta.row(0)[k], 1e-5);
         }
     }
 }
@@ -162,8 +185,10 @@ TEST(Gelu, IsTheErrorFunctionForm) {
     double error = 0, fromTanhForm = 0;
     for (int i = 0; i < 4001; ++i) {
         const double v = before.row(0)[i];
-        error = std::max(error, std::fabs(x.row(0)[i] - 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)))));
-        const double t = 0.5 * v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
+        error =
+            std::max(error, std::fabs(x.row(0)[i] - 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)))));
+        const double t =
+            0.5 * v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
         fromTanhForm = std::max(fromTanhForm, std::fabs(x.row(0)[i] - t));
     }
     EXPECT_LT(error, 6e-7); // half an ulp of 10
@@ -192,10 +217,13 @@ TEST(Rope, TurnsPairsByTheirAngles) {
                 for (int j = 0; j < size / 2; ++j) {
                     const double a = p.values[std::size_t(r)] * std::pow(500000.0, -2.0 * j / size);
                     const int i0 = h * size + (pairing == RopePairing::Adjacent ? 2 * j : j);
-                    const int i1 = h * size + (pairing == RopePairing::Adjacent ? 2 * j + 1 : j + size / 2);
+                    const int i1 =
+                        h * size + (pairing == RopePairing::Adjacent ? 2 * j + 1 : j + size / 2);
                     const double u = before.row(r)[i0], v = before.row(r)[i1];
-                    EXPECT_NEAR(x.row(r)[i0], u * std::cos(a) - v * std::sin(a), 2e-6 * (std::fabs(u) + std::fabs(v)));
-                    EXPECT_NEAR(x.row(r)[i1], v * std::cos(a) + u * std::sin(a), 2e-6 * (std::fabs(u) + std::fabs(v)));
+                    EXPECT_NEAR(x.row(r)[i0], u * std::cos(a) - v * std::sin(a),
+                                2e-6 * (std::fabs(u) + std::fabs(v)));
+                    EXPECT_NEAR(x.row(r)[i1], v * std::cos(a) + u * std::sin(a),
+                                2e-6 * (std::fabs(u) + std::fabs(v)));
                 }
     }
 }
@@ -210,9 +238,11 @@ TEST(Rope, PicturesTurnHalfTheirPairsByEachAxis) {
     for (int r = 0; r < 2; ++r)
         for (int j = 0; j < size / 2; ++j) {
             const int axis = j / 24;
-            const double a = p.values[std::size_t(2 * r + axis)] * std::pow(10000.0, -2.0 * (j % 24) / 48);
+            const double a =
+                p.values[std::size_t(2 * r + axis)] * std::pow(10000.0, -2.0 * (j % 24) / 48);
             const double u = before.row(r)[2 * j], v = before.row(r)[2 * j + 1];
-            EXPECT_NEAR(x.row(r)[2 * j], u * std::cos(a) - v * std::sin(a), 2e-6 * (std::fabs(u) + std::fabs(v)));
+            EXPECT_NEAR(x.row(r)[2 * j], u * std::cos(a) - v * std::sin(a),
+                        2e-6 * (std::fabs(u) + std::fabs(v)));
         }
 }
 
@@ -237,7 +267,8 @@ TEST(GatherRows, CopiesWhatTheIndicesName) {
     IntRows indices({4, 0, 4});
     backend->gatherRows(x.tensor(), indices.tensor(), out.tensor());
     for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 7; ++c) EXPECT_EQ(out.row(r)[c], x.row(indices.values[std::size_t(r)])[c]);
+        for (int c = 0; c < 7; ++c)
+            EXPECT_EQ(out.row(r)[c], x.row(indices.values[std::size_t(r)])[c]);
 }
 
 } // namespace

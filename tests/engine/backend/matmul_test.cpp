@@ -1,5 +1,5 @@
-// Matrix products: integer ones against the scalar definition, float ones against double precision, and
-// the promise that nothing but the row itself matters.
+// Matrix products: integer ones against the scalar definition, float ones against double precision,
+// and the promise that nothing but the row itself matters.
 
 #include "backend_fixture.h"
 #include "scalar_int8.h"
@@ -22,8 +22,8 @@ Rows multiply(CpuBackend& backend, const Weight& weight, Rows& x) {
     return out;
 }
 
-std::unique_ptr<Weight> import(CpuBackend& backend, QuantType type, std::int64_t rows, std::int64_t columns,
-                               const std::vector<std::byte>& bytes) {
+std::unique_ptr<Weight> import(CpuBackend& backend, QuantType type, std::int64_t rows,
+                               std::int64_t columns, const std::vector<std::byte>& bytes) {
     auto weight = backend.importWeight({"w", type, rows, columns, bytes}, WeightUse::Matmul);
     EXPECT_TRUE(weight.ok());
     return std::move(*weight);
@@ -45,22 +45,29 @@ TEST_P(Int8Matmul, EqualsTheScalarDefinitionBitForBit) {
     std::vector<Shape> shapes = {{40, 512}, {17, 13 * 256}, {5, 9 * 256}};
     if (type.blockWeights == 32) shapes.push_back({16, 96}), shapes.push_back({7, 256 + 160});
     for (const auto& [rows, columns] : shapes) {
-        const auto blocks = randomBlocks(type, rows * columns / type.blockWeights, kSeed + unsigned(columns));
+        const auto blocks =
+            randomBlocks(type, rows * columns / type.blockWeights, kSeed + unsigned(columns));
         const std::int64_t rowBytes = columns / type.blockWeights * type.blockBytes;
         const Rows x = noise(33, columns, kSeed + 1);
         Rows expected(x.rows, rows);
         for (std::int64_t c = 0; c < x.rows; ++c) {
             const ScalarActivations a = scalarQuantize(x.row(c), columns);
-            for (std::int64_t r = 0; r < rows; ++r) expected.row(c)[r] = scalarDot(type, blocks.data() + r * rowBytes, columns, a);
+            for (std::int64_t r = 0; r < rows; ++r)
+                expected.row(c)[r] = scalarDot(type, blocks.data() + r * rowBytes, columns, a);
         }
         for (const CpuInstructions set : instructionSets()) {
             auto backend = makeBackend(set, 2);
             const auto weight = import(*backend, type.type, rows, columns, blocks);
             for (std::int64_t n = 1; n <= 33; n = n == 17 ? 33 : n + 1) {
-                if (set == CpuInstructions::Reference && n > 2 && n < 33) continue; // slow, and the same code
-                Rows part = firstRows(x, 33 - n, n); // a row's place among the others changes with n
-                EXPECT_EQ(difference(multiply(*backend, *weight, part), firstRows(expected, 33 - n, n)), "")
-                    << type.name << " " << rows << "x" << columns << ", n " << n << ", " << backend->name() << ", seed " << kSeed;
+                if (set == CpuInstructions::Reference && n > 2 && n < 33)
+                    continue; // slow, and the same code
+                Rows part =
+                    firstRows(x, 33 - n, n); // a row's place among the others changes with n
+                EXPECT_EQ(
+                    difference(multiply(*backend, *weight, part), firstRows(expected, 33 - n, n)),
+                    "")
+                    << type.name << " " << rows << "x" << columns << ", n " << n << ", "
+                    << backend->name() << ", seed " << kSeed;
             }
         }
     }
@@ -76,7 +83,8 @@ TEST_P(Int8Matmul, ManyRowsGiveTheBitsOfOne) {
     const Rows all = multiply(*backend, *weight, x);
     for (const std::int64_t r : {0, 15, 16, 300, 511}) {
         Rows one = firstRows(x, r, 1);
-        EXPECT_EQ(difference(multiply(*backend, *weight, one), firstRows(all, r, 1)), "") << type.name << " row " << r;
+        EXPECT_EQ(difference(multiply(*backend, *weight, one), firstRows(all, r, 1)), "")
+            << type.name << " row " << r;
     }
 }
 
@@ -88,7 +96,8 @@ TEST_P(Int8Matmul, ExtremeActivationsAgreeOnEveryInstructionSet) {
     const float inf = std::numeric_limits<float>::infinity();
     std::fill_n(x.row(0), columns, 0.0f);
     std::fill_n(x.row(1), columns, 3.0e38f);
-    for (int k = 0; k < columns; ++k) x.row(2)[k] = k % 2 ? 127.0f : -127.0f; // the largest integers everywhere
+    for (int k = 0; k < columns; ++k)
+        x.row(2)[k] = k % 2 ? 127.0f : -127.0f; // the largest integers everywhere
     std::fill_n(x.row(3), columns, 1e-42f);
     x.row(4)[7] = inf;
     x.row(5)[9] = std::nanf("");
@@ -118,7 +127,8 @@ TEST_P(Int8Matmul, IsCloseToTheExactProduct) {
     for (int c = 0; c < 3; ++c)
         for (std::int64_t r = 0; r < rows; ++r) {
             double exact = 0;
-            for (std::int64_t k = 0; k < columns; ++k) exact += double(decoded[std::size_t(r * columns + k)]) * x.row(c)[k];
+            for (std::int64_t k = 0; k < columns; ++k)
+                exact += double(decoded[std::size_t(r * columns + k)]) * x.row(c)[k];
             error += (got.row(c)[r] - exact) * (got.row(c)[r] - exact);
             size += exact * exact;
         }
@@ -146,7 +156,8 @@ TEST(FloatMatmul, IsExactToFloatForEveryPlainType) {
             halves.push_back(type == QuantType::F16 ? floatToHalf(v) : floatToBfloat(v));
             v = type == QuantType::F16 ? halfToFloat(halves.back()) : bfloatToFloat(halves.back());
         }
-        const auto bytes = type == QuantType::F32 ? bytesOf(plain.data(), plain.size() * 4) : bytesOf(halves.data(), halves.size() * 2);
+        const auto bytes = type == QuantType::F32 ? bytesOf(plain.data(), plain.size() * 4)
+                                                  : bytesOf(halves.data(), halves.size() * 2);
         Rows reference(0, 0);
         for (const CpuInstructions set : instructionSets()) {
             auto backend = makeBackend(set, 3);
@@ -157,7 +168,8 @@ TEST(FloatMatmul, IsExactToFloatForEveryPlainType) {
                     for (std::int64_t r = 0; r < rows; ++r) {
                         double exact = 0, size = 0;
                         for (std::int64_t k = 0; k < columns; ++k) {
-                            const double p = double(plain[std::size_t(r * columns + k)]) * x.row(c)[k];
+                            const double p =
+                                double(plain[std::size_t(r * columns + k)]) * x.row(c)[k];
                             exact += p;
                             size += std::fabs(p);
                         }
@@ -169,7 +181,10 @@ TEST(FloatMatmul, IsExactToFloatForEveryPlainType) {
             }
             for (const std::int64_t r : {0, 7, 19}) {
                 Rows one = firstRows(x, r, 1);
-                EXPECT_EQ(difference(multiply(*backend, *import(*backend, type, rows, columns, bytes), one), firstRows(reference, r, 1)), "");
+                EXPECT_EQ(difference(multiply(*backend,
+                                              *import(*backend, type, rows, columns, bytes), one),
+                                     firstRows(reference, r, 1)),
+                          "");
             }
         }
     }
@@ -184,7 +199,10 @@ TEST(FloatMatmul, FloatArithmeticDecodesQuantisedWeights) {
         Rows x = noise(5, columns);
         auto backend = makeBackend(CpuInstructions::Automatic, 2, CpuMath::Float);
         const Rows got = multiply(*backend, *import(*backend, type.type, rows, columns, blocks), x);
-        const Rows plain = multiply(*backend, *import(*backend, QuantType::F32, rows, columns, bytesOf(decoded.data(), decoded.size() * 4)), x);
+        const Rows plain = multiply(*backend,
+                                    *import(*backend, QuantType::F32, rows, columns,
+                                            bytesOf(decoded.data(), decoded.size() * 4)),
+                                    x);
         EXPECT_EQ(difference(got, plain), "") << type.name;
     }
 }
@@ -205,11 +223,14 @@ TEST(Matmul, JobsOfOneCallAndThreadCountsDoNotMatter) {
         auto activations = backend->makeActivations(64, 1024); // larger than needed
         backend->quantize(x.tensor(), **activations);
         std::vector<Rows> out{Rows(19, 100), Rows(19, 51), Rows(19, 70)};
-        const MatmulJob jobs[] = {{wa.get(), out[0].tensor()}, {wb.get(), out[1].tensor()}, {wc.get(), out[2].tensor()}};
+        const MatmulJob jobs[] = {
+            {wa.get(), out[0].tensor()}, {wb.get(), out[1].tensor()}, {wc.get(), out[2].tensor()}};
         backend->matmul(jobs, **activations);
         EXPECT_EQ(difference(out[1], multiply(*backend, *wb, x)), "");
         if (first.empty()) first = out;
-        for (int i = 0; i < 3; ++i) EXPECT_EQ(difference(out[std::size_t(i)], first[std::size_t(i)]), "") << threads << " threads, job " << i;
+        for (int i = 0; i < 3; ++i)
+            EXPECT_EQ(difference(out[std::size_t(i)], first[std::size_t(i)]), "")
+                << threads << " threads, job " << i;
     }
 }
 
@@ -219,7 +240,8 @@ TEST(Matmul, ReadsAndWritesOnlyItsOwnColumns) {
     const Rows plain = noise(rows, columns, kSeed + 2);
     auto backend = makeBackend(CpuInstructions::Automatic, 2);
     const auto quantised = import(*backend, QuantType::Q4_K, rows, columns, blocks);
-    const auto whole = import(*backend, QuantType::F32, rows, columns, bytesOf(plain.values.data(), plain.values.size() * 4));
+    const auto whole = import(*backend, QuantType::F32, rows, columns,
+                              bytesOf(plain.values.data(), plain.values.size() * 4));
     Rows x = noise(18, columns), wideIn = noise(18, columns + 24, kSeed + 3);
     for (int r = 0; r < 18; ++r) std::copy_n(x.row(r), columns, wideIn.row(r) + 8);
     for (const Weight* weight : {quantised.get(), whole.get()}) {
@@ -232,7 +254,9 @@ TEST(Matmul, ReadsAndWritesOnlyItsOwnColumns) {
         backend->matmul({&job, 1}, **activations);
         for (int r = 0; r < 18; ++r)
             for (int c = 0; c < rows + 40; ++c)
-                ASSERT_EQ(wideOut.row(r)[c], c < 20 || c >= 20 + rows ? 77.0f : expected.row(r)[c - 20]) << r << ", " << c;
+                ASSERT_EQ(wideOut.row(r)[c],
+                          c < 20 || c >= 20 + rows ? 77.0f : expected.row(r)[c - 20])
+                    << r << ", " << c;
     }
 }
 
@@ -241,7 +265,9 @@ TEST(Memory, TooLargeABufferIsAnErrorInWords) {
     const auto buffer = backend->allocate(std::int64_t(1) << 50, "keys and values");
     ASSERT_FALSE(buffer.ok());
     EXPECT_EQ(buffer.error().code, ErrorCode::OutOfMemory);
-    EXPECT_NE(buffer.error().message.find("keys and values: needs 1073741824 MiB"), std::string::npos) << buffer.error().message;
+    EXPECT_NE(buffer.error().message.find("keys and values: needs 1073741824 MiB"),
+              std::string::npos)
+        << buffer.error().message;
 }
 
 TEST(Memory, BuffersAreZeroedAndAligned) {
@@ -261,7 +287,9 @@ TEST(Embedding, RowsAreReadFromTheFilesBlocks) {
     IntRows ids({5, 0, 5});
     Rows out(3, 512), expected(3, 512);
     backend->embed(**table, ids.tensor(), out.tensor());
-    for (int r = 0; r < 3; ++r) dequantizeRow(type.type, blocks.data() + ids.values[std::size_t(r)] * 2 * type.blockBytes, 512, expected.row(r));
+    for (int r = 0; r < 3; ++r)
+        dequantizeRow(type.type, blocks.data() + ids.values[std::size_t(r)] * 2 * type.blockBytes,
+                      512, expected.row(r));
     EXPECT_EQ(difference(out, expected), "");
 }
 

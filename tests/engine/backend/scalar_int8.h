@@ -1,6 +1,6 @@
 #pragma once
-// The integer product written a second time, as plain loops over the blocks as the file has them, from the
-// definition in int8_format.h. It shares no code with the kernels.
+// The integer product written a second time, as plain loops over the blocks as the file has them,
+// from the definition in int8_format.h. It shares no code with the kernels.
 
 #include "engine/quant/quant_types.h"
 
@@ -31,6 +31,7 @@ struct ScalarActivations {
 };
 ScalarActivations scalarQuantize(const float* x, std::int64_t columns);
 
-float scalarDot(const ScalarType& type, const std::byte* row, std::int64_t columns, const ScalarActivations& x);
+float scalarDot(const ScalarType& type, const std::byte* row, std::int64_t columns,
+                const ScalarActivations& x);
 
 } // namespace engine::test
