@@ -387,9 +387,11 @@ void ChatController::giveBackQuestion(const ChatPtr& chat, qint64 answerId) {
     ui::Draft draft;
     draft.text = QString::fromStdString(question->text);
     draft.attachments = question->attachments;
-    setLeaf(chat, question->parentId);
+    // First the draft, then the shorter path: whatever happens between, the text stands somewhere.
+    const qint64 parentId = question->parentId;
     m_parts.window.composer().giveBack(draft);
     keepDraft();
+    setLeaf(chat, parentId);
 }
 
 // ---- versions and editing

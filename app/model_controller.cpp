@@ -475,6 +475,11 @@ void ModelController::showEmptyChat() {
                       m_model->vision
                           ? tr("What does this screenshot show, and what should I do about it?")
                           : tr("Make a checklist for moving to a new flat.")};
+    if (isDemoModel(*m_trio.target)) {
+        empty.starters = {tr("How do I start a new chat?"), tr("What is 17 × 23?"),
+                          m_model->vision ? tr("What does the button say?")
+                                          : tr("What can you do?")};
+    }
     m_window.transcript().setEmptyChat(empty);
 }
 

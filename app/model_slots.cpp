@@ -23,7 +23,12 @@ QString diskSize(qint64 bytes) {
     return QLocale().formattedDataSize(bytes, 2, QLocale::DataSizeSIFormat);
 }
 
+bool isDemoModel(const ModelFileInfo& info) {
+    return info.name == "Glint Demo";
+}
+
 QString modelName(const ModelFileInfo& info) {
+    if (isDemoModel(info)) return Text::tr("Demo model – small, for trying the program");
     if (!info.name.empty()) return QString::fromStdString(info.name);
     return pathText(info.path.stem());
 }

@@ -17,6 +17,8 @@ inline constexpr ui::ModelSlot kSlots[] = {ui::ModelSlot::Target, ui::ModelSlot:
 
 // Sizes on disk are in powers of ten, as file managers and download pages have them.
 QString diskSize(qint64 bytes);
+// The small model that comes with the program, by the name in its file: it can do little.
+bool isDemoModel(const engine::ModelFileInfo& info);
 // As the file says, or the file's own name.
 QString modelName(const engine::ModelFileInfo& info);
 QString slotName(ui::ModelSlot slot); // "the second slot"

@@ -13,7 +13,6 @@ namespace app {
 namespace {
 
 constexpr int kMilliseconds = 500;
-constexpr double kLeastSeconds = 0.02; // of work that a rate is taken of
 // After the last answer the graph runs on until it is empty: 60 seconds.
 constexpr int kTicksAfterAnswer = 120;
 
@@ -34,8 +33,8 @@ Telemetry::Telemetry(ui::MainWindow& window, AnswerRunner& runner, ChatControlle
         showStatus();
     };
     connect(&runner, &AnswerRunner::activityChanged, this, wake);
-    connect(&chat, &ChatController::opened, this, &Telemetry::showStatus);
-    connect(&chat, &ChatController::pathChanged, this, &Telemetry::showStatus);
+    connect(&chat, &ChatController::opened, this, &Telemetry::tick);
+    connect(&chat, &ChatController::pathChanged, this, &Telemetry::tick);
 }
 
 void Telemetry::setModel(const std::optional<LoadedModel>& model, const QString& modelLine) {
@@ -147,19 +146,10 @@ void Telemetry::tick() {
         panel.acceptedTokens = now.progress.acceptedTokens;
         if (now.progress.gain > 0) panel.gain = now.progress.gain;
     }
-    const Sample sample{now.progress.writtenTokens, now.progress.writeSeconds, now.readDone,
-                        now.readSeconds};
-    if (now.running) {
-        const double wrote = sample.writeSeconds - m_before.writeSeconds;
-        // Over the first microseconds of an answer a rate would mean nothing.
-        if (sample.written > m_before.written && wrote >= kLeastSeconds) {
-            panel.writingPerSecond = (sample.written - m_before.written) / wrote;
-        }
-        const double read = sample.readSeconds - m_before.readSeconds;
-        if (sample.read > m_before.read && read >= kLeastSeconds)
-            panel.readingPerSecond = (sample.read - m_before.read) / read;
-    }
-    m_before = now.running ? sample : Sample();
+    panel.writingPerSecond =
+        m_writing.take(now.progress.writtenTokens, now.progress.writeSeconds, !now.running);
+    panel.readingPerSecond =
+        m_reading.take(now.readDone, now.readSeconds, !now.running || !now.reading);
     panel.lastAnswer = lastFigures();
     m_window.panel().setState(panel);
 

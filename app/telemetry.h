@@ -7,6 +7,7 @@
 #include "app/answer_runner.h"
 #include "app/chat_controller.h"
 #include "app/engine_worker.h"
+#include "app/rate_meter.h"
 #include "ui/main_window.h"
 #include "ui/performance_panel.h"
 
@@ -40,13 +41,7 @@ private:
     std::optional<LoadedModel> m_model;
     QTimer m_timer;
 
-    struct Sample { // of the answer in hand, half a second ago
-        int written = 0;
-        double writeSeconds = 0;
-        int read = 0;
-        double readSeconds = 0;
-    };
-    Sample m_before;
+    RateMeter m_writing, m_reading;
     int m_idleTicks = 0;
 };
 

@@ -14,7 +14,9 @@ std::unique_ptr<QObject> makePictureTest();
 std::unique_ptr<QObject> makeLibraryTest();
 std::unique_ptr<QObject> makeSettingsTest();
 std::unique_ptr<QObject> makeSavingTest();
+std::unique_ptr<QObject> makeRateTest();
 
 inline std::vector<TestMaker> coreTests() {
-    return {makeChatTest, makePictureTest, makeLibraryTest, makeSettingsTest, makeSavingTest};
+    return {makeChatTest,     makePictureTest, makeLibraryTest,
+            makeSettingsTest, makeSavingTest,  makeRateTest};
 }
