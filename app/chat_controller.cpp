@@ -369,9 +369,10 @@ void ChatController::ended(const ChatPtr& chat, qint64 messageId,
         m_model.replaceRow(row, rowFor(*message));
     if (error || (message && message->state == MessageState::Stopped)) takeBackQueued();
     if (error) {
-        m_model.setErrorCard(errorNotice(QStringLiteral("answer"), *error, Doing::Answering));
         if (message && message->text.empty() && message->thinking.empty())
             giveBackQuestion(chat, messageId);
+        // After the path was shown anew, which takes an earlier card away.
+        m_model.setErrorCard(errorNotice(QStringLiteral("answer"), *error, Doing::Answering));
     }
     emit pathChanged();
     emit answerFinished();

@@ -17,6 +17,8 @@ namespace ui {
 
 namespace {
 
+constexpr int kMargin = 24;
+
 // A button whose text may take several lines.
 class StarterCard : public QPushButton {
 public:
@@ -63,7 +65,7 @@ private:
 
 EmptyChatPage::EmptyChatPage(QWidget* parent) : QWidget(parent) {
     auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(24, 24, 24, 24);
+    row->setContentsMargins(kMargin, kMargin, kMargin, kMargin);
     row->addStretch(1);
     m_column = new QWidget(this);
     row->addWidget(m_column, 1000);
@@ -93,10 +95,12 @@ void EmptyChatPage::setContent(const EmptyChat& content) {
         column->addWidget(note);
     }
     column->addSpacing(16);
+    m_starters.clear();
     for (const QString& text : content.starters) {
         auto* card = new StarterCard(text, fresh);
         connect(card, &QPushButton::clicked, this, [this, text] { emit starterChosen(text); });
         column->addWidget(card);
+        m_starters.push_back(card);
     }
     column->addStretch(3);
     delete layout()->replaceWidget(m_column, fresh);
@@ -104,6 +108,25 @@ void EmptyChatPage::setContent(const EmptyChat& content) {
     m_column->hide();
     m_column = fresh;
     fresh->show();
+    fit();
+}
+
+// A low window shows fewer examples, and those whole.
+void EmptyChatPage::fit() {
+    QLayout* const column = m_column->layout();
+    if (!column) return;
+    const int room = height() - 2 * kMargin;
+    const int wide = std::min(width() - 2 * kMargin, m_column->maximumWidth());
+    for (QWidget* card : m_starters) card->show();
+    for (auto card = m_starters.rbegin(); card != m_starters.rend(); ++card) {
+        column->invalidate();
+        if (column->totalHeightForWidth(wide) <= room) break;
+        (*card)->hide();
+    }
+}
+
+void EmptyChatPage::resizeEvent(QResizeEvent*) {
+    fit();
 }
 
 } // namespace ui

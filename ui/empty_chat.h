@@ -5,6 +5,8 @@
 #include <QStringList>
 #include <QWidget>
 
+#include <vector>
+
 class QLabel;
 class QVBoxLayout;
 
@@ -27,9 +29,15 @@ public:
 signals:
     void starterChosen(const QString& text);
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
+    void fit();
+
     EmptyChat m_content;
     QWidget* m_column = nullptr;
+    std::vector<QWidget*> m_starters; // children of the column
 };
 
 } // namespace ui

@@ -129,7 +129,8 @@ bool TranscriptView::Private::atEnd() const {
 }
 
 void TranscriptView::Private::placeWidgets() {
-    empty->setVisible(rows() == 0);
+    // Of a chat whose first message failed, the card says why.
+    empty->setVisible(rows() == 0 && !error->isVisibleTo(q.viewport()));
     empty->setGeometry(q.viewport()->rect());
     if (error->isVisibleTo(q.viewport()))
         error->setGeometry(int(columnLeft()), int(tops.back() - scroll() + 4), int(columnWidth()),

@@ -1,6 +1,8 @@
 #include "ui_tests.h"
 
+#include "ui/empty_chat.h"
 #include "ui/message_actions.h"
+#include "ui/notice_card.h"
 #include "ui/theme.h"
 #include "ui/transcript_view.h"
 
@@ -92,6 +94,45 @@ private:
 class TranscriptTest : public QObject {
     Q_OBJECT
 private slots:
+    void aLowWindowShowsFewerStartersButWholeOnes() {
+        Shown shown;
+        shown.view.setEmptyChat({"Model", "A sentence.", {}, {"one", "two", "three"}});
+        const auto visible = [&] {
+            int count = 0;
+            for (QPushButton* card :
+                 shown.view.findChild<EmptyChatPage*>()->findChildren<QPushButton*>()) {
+                if (!card->isVisible()) continue;
+                ++count;
+                if (card->height() < card->heightForWidth(card->width())) return -1;
+            }
+            return count;
+        };
+        QApplication::processEvents();
+        QCOMPARE(visible(), 3);
+        shown.view.resize(900, 220);
+        QApplication::processEvents();
+        QVERIFY2(visible() >= 1 && visible() < 3, qPrintable(QString::number(visible())));
+        shown.view.resize(900, 700);
+        QApplication::processEvents();
+        QCOMPARE(visible(), 3);
+    }
+
+    void aFirstMessageThatFailedSaysWhy() {
+        Shown shown;
+        shown.view.setEmptyChat({"Model", "A sentence.", {}, {"one"}});
+        shown.model.setRows({question(1, "too long")});
+        // The message goes back to the composer, and nothing is left in the transcript.
+        shown.model.setRows({});
+        shown.model.setErrorCard(Notice{"answer", NoticeKind::Bad, "It does not fit.", {}, {}});
+        const auto* card = shown.view.findChild<NoticeCard*>();
+        QVERIFY(card->isVisible());
+        QVERIFY(shown.view.viewport()->rect().intersects(card->geometry()));
+        QVERIFY(!shown.view.findChild<EmptyChatPage*>()->isVisible());
+        shown.model.setErrorCard(std::nullopt);
+        QVERIFY(!card->isVisible());
+        QVERIFY(shown.view.findChild<EmptyChatPage*>()->isVisible());
+    }
+
     void fiveThousandMessagesOpenWithinASecond() {
         std::vector<MessageRow> rows;
         for (int i = 1; i <= 5000; ++i) {
