@@ -122,8 +122,9 @@ private slots:
         QTest::newRow("nested fence")
             << "- item\n\n  ```c\n  int a;\n\n  int b;\n  ```\n\n- next\n\nlast";
         QTest::newRow("setext") << "Title\n=====\n\nSub\n---\n\ntext";
-        QTest::newRow("clusters") << QString::fromUtf8("👩‍👩‍👧‍👦 🇨🇭\n\nक्षि नमस्ते\n\nשלום API "
-                                                       "عربي\n");
+        QTest::newRow("clusters") << QString::fromUtf8(
+            "👩‍👩‍👧‍👦 🇨🇭\n\nक्षि नमस्ते\n\nשלום API "
+            "عربي\n");
     }
 
     void textInPiecesEqualsTextAtOnce() {

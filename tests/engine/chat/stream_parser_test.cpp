@@ -129,7 +129,8 @@ TEST(StreamParser, SaysWhereTheReplyStands) {
 }
 
 TEST(StreamParser, EveryByteAloneGivesWholeCharacters) {
-    const std::string text = "👩‍👩‍👧‍👦 🇨🇭 क्षि नमस्ते שלום API عربي API "
+    const std::string text = "👩‍👩‍👧‍👦 🇨🇭 क्षि नमस्ते שלום API عربي "
+                             "API "
                              "هذا "
                              "شرح "
                              "日本語";
