@@ -7,4 +7,4 @@ cd "$(dirname "$0")/.."
 glint_install $glint_build_packages
 glint_build
 export QT_QPA_PLATFORM=offscreen
-exec ctest --preset release --no-tests=error "$@"
+exec ctest --preset release --no-tests=error --parallel "$(nproc)" "$@"
