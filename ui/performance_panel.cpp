@@ -74,6 +74,20 @@ public:
     QLabel* lastTitle;
 
     static QString none() { return tr("not available"); }
+    // What happens now, else the last answer's average.
+    static std::optional<double> nowOrLast(const std::optional<double>& rate, int tokens,
+                                           double seconds) {
+        if (rate || tokens <= 0 || seconds <= 0) return rate;
+        return tokens / seconds;
+    }
+    std::optional<double> writingRate() const {
+        const engine::AnswerFigures last = state.lastAnswer.value_or(engine::AnswerFigures{});
+        return nowOrLast(state.writingPerSecond, last.writtenTokens, last.writeSeconds);
+    }
+    std::optional<double> readingRate() const {
+        const engine::AnswerFigures last = state.lastAnswer.value_or(engine::AnswerFigures{});
+        return nowOrLast(state.readingPerSecond, last.readTokens, last.readSeconds);
+    }
     static QString rate(const std::optional<double>& value) {
         if (!value) return none();
         return tr("%1 tokens/s").arg(QLocale().toString(*value, 'f', *value < 10 ? 1 : 0));
@@ -134,12 +148,14 @@ public:
             legendRows[i]->setVisible(i < parts.size());
             if (i < parts.size()) legendRows[i]->setRow(parts[i], gibibytes(parts[i].bytes));
         }
-        MemoryPart line{tr("Writing"), tr("Tokens of the answer per second"), 0, &Colours::accent,
-                        PartPattern::Solid};
-        writing->setRow(line, rate(state.writingPerSecond));
-        line = {tr("Reading"), tr("Prefill: tokens of your message per second"), 0,
+        MemoryPart line{tr("Writing"),
+                        tr("Tokens of the answer per second, now or on average of the last answer"),
+                        0, &Colours::accent, PartPattern::Solid};
+        writing->setRow(line, rate(writingRate()));
+        line = {tr("Reading"),
+                tr("Prefill: tokens of your message per second, now or of the last one"), 0,
                 &Colours::second, PartPattern::Diagonal};
-        reading->setRow(line, rate(state.readingPerSecond));
+        reading->setRow(line, rate(readingRate()));
         firstWord->setText(tr("Time to first word"),
                            state.firstWordSeconds ? seconds(*state.firstWordSeconds) : none(),
                            tr("From sending to the first word, thinking included"));
@@ -276,8 +292,8 @@ QString PerformancePanel::asText() const {
     } else {
         lines += tr("Memory: %1").arg(Private::none());
     }
-    lines += tr("Writing: %1").arg(Private::rate(state.writingPerSecond));
-    lines += tr("Reading: %1").arg(Private::rate(state.readingPerSecond));
+    lines += tr("Writing: %1").arg(Private::rate(d->writingRate()));
+    lines += tr("Reading: %1").arg(Private::rate(d->readingRate()));
     lines += tr("Time to first word: %1")
                  .arg(state.firstWordSeconds ? Private::seconds(*state.firstWordSeconds)
                                              : Private::none());

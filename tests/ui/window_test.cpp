@@ -367,6 +367,23 @@ private slots:
             QVERIFY(button->text() != "Try Again");
     }
 
+    void betweenAnswersThePanelShowsTheLastOnesSpeeds() {
+        PerformancePanel panel;
+        PanelState state;
+        engine::AnswerFigures last;
+        last.writtenTokens = 90;
+        last.writeSeconds = 3;
+        last.readTokens = 500;
+        last.readSeconds = 2;
+        state.lastAnswer = last;
+        panel.setState(state);
+        QVERIFY(panel.asText().contains("Writing: 30 tokens/s"));
+        QVERIFY(panel.asText().contains("Reading: 250 tokens/s"));
+        state.writingPerSecond = 44;
+        panel.setState(state);
+        QVERIFY(panel.asText().contains("Writing: 44 tokens/s"));
+    }
+
     void thePanelSaysNotAvailableInsteadOfNothing() {
         PerformancePanel panel;
         panel.setState({});
