@@ -74,12 +74,14 @@ int DraftPolicy::next(DraftLength wish) {
     int choice = best();
     if (choice == 0) {
         if (m_probesLeft == 0) {
-            m_pausedTokens = kPause;
+            m_pausedTokens = m_pause;
+            m_pause = std::min(2 * m_pause, kLongestPause);
             return 0;
         }
         choice = std::min(3, m_most);
     } else {
         m_current = choice;
+        m_pause = kPause;
         // Chances beyond the width in use are never seen otherwise.
         if (m_cycles % kWidenEvery == kWidenEvery - 1) choice = std::min(choice + 4, m_most);
     }

@@ -59,7 +59,10 @@ private:
     int best() const;
     double speed(int drafts) const;
 
-    static constexpr int kPause = 64; // tokens without drafting before the next probe
+    // Tokens without drafting before the next probe: twice as many after each fruitless one, so
+    // that probing costs less than a twentieth where drafts never fit.
+    static constexpr int kPause = 64;
+    static constexpr int kLongestPause = 256;
     static constexpr int kProbeCycles = 4;
     static constexpr int kSingleEvery = 512; // tokens after which the single step is measured again
     static constexpr int kWidenEvery = 16;   // cycles after which a wider one is tried
@@ -72,6 +75,7 @@ private:
     SpeedMeter m_speed;
     int m_current = 0;
     int m_pausedTokens = 0;
+    int m_pause = kPause; // the next one
     int m_probesLeft = 0;
     int m_sinceSingle = kSingleEvery;
     int m_cycles = 0;

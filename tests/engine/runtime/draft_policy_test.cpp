@@ -118,10 +118,20 @@ TEST(DraftPolicy, PausesWhereDraftingLosesAndTriesAgain) {
     EXPECT_GT(bad.speed(), 0.85 / world.passSeconds(1));
     // The text becomes predictable: a probe notices.
     world.chance = 0.95;
-    runCycles(policy, world, {}, 200);
+    runCycles(policy, world, {}, 400);
     const Totals good = runCycles(policy, world, {}, 200);
     EXPECT_LT(good.pausedCycles, 20);
     EXPECT_GT(policy.gain(), 1.3);
+}
+
+// A drafter pass as dear as two steps, and nothing it proposes ever fits.
+TEST(DraftPolicy, CostsAtMostATwentiethWhereDraftsNeverFit) {
+    DraftPolicy policy(15);
+    World world{1.0, 0.08, 2.2, 0.0};
+    runCycles(policy, world, {}, 300);
+    const Totals totals = runCycles(policy, world, {}, 3000);
+    EXPECT_GT(totals.drafts, 0) << "it never looked";
+    EXPECT_GT(totals.speed(), 0.95 / world.passSeconds(1));
 }
 
 TEST(DraftPolicy, GainComparesWithTheMeasuredSingleStep) {
