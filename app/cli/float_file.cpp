@@ -1,6 +1,7 @@
 #include "app/cli/float_file.h"
 
 #include "app/cli/options.h"
+#include "engine/base/path_text.h"
 
 #include <bit>
 
@@ -20,7 +21,8 @@ void FloatFile::append(std::span<const float> values) {
 engine::Result<void> FloatFile::close() {
     m_out.close();
     if (!m_out)
-        return engine::Error{engine::ErrorCode::Io, utf8FromPath(m_path) + " cannot be written"};
+        return engine::Error{engine::ErrorCode::Io,
+                             engine::pathToUtf8(m_path) + " cannot be written"};
     return {};
 }
 

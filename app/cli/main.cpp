@@ -1,6 +1,7 @@
 // glint-cli: the engine without a window. Finds the command, parses its options, prints its error.
 
 #include "app/cli/commands.h"
+#include "engine/base/path_text.h"
 
 #include <cstdio>
 #include <exception>
@@ -28,7 +29,7 @@ std::vector<std::string> utf8Arguments([[maybe_unused]] int count, [[maybe_unuse
     int wideCount = 0;
     LPWSTR* wide = CommandLineToArgvW(GetCommandLineW(), &wideCount);
     for (int i = 1; wide && i < wideCount; ++i) {
-        out.push_back(utf8FromPath(std::filesystem::path(wide[i])));
+        out.push_back(engine::pathToUtf8(std::filesystem::path(wide[i])));
     }
     LocalFree(wide);
 #else

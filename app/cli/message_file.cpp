@@ -1,6 +1,7 @@
 #include "app/cli/message_file.h"
 
 #include "app/cli/options.h"
+#include "engine/base/path_text.h"
 #include "engine/base/utf8.h"
 
 #include <nlohmann/json.hpp>
@@ -132,11 +133,11 @@ private:
         const auto name = textOf(part, "path");
         if (!name) return name.error();
         if (name->empty()) return bad("a picture has no \"path\"");
-        const std::filesystem::path path = m_folder / pathFromUtf8(*name);
+        const std::filesystem::path path = m_folder / engine::pathFromUtf8(*name);
         auto image = engine::readImage(path, m_alpha);
         if (!image) return withContext(image.error(), engine::printableUtf8(*name, 200));
         message.parts.emplace_back(engine::ChatPicture{
-            std::make_shared<const engine::RgbImage>(std::move(*image)), utf8FromPath(path)});
+            std::make_shared<const engine::RgbImage>(std::move(*image)), engine::pathToUtf8(path)});
         return {};
     }
 
@@ -236,7 +237,7 @@ Result<std::vector<ChatMessage>> readMessageFile(const std::filesystem::path& pa
                                                  engine::AlphaRule alpha) {
     const auto text = readTextFile(path);
     if (!text) return text.error();
-    return parseMessages(*text, path.parent_path(), alpha).context(utf8FromPath(path));
+    return parseMessages(*text, path.parent_path(), alpha).context(engine::pathToUtf8(path));
 }
 
 } // namespace app

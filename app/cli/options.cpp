@@ -1,5 +1,7 @@
 #include "app/cli/options.h"
 
+#include "engine/base/path_text.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -142,16 +144,7 @@ Result<std::filesystem::path> Options::path(std::string_view name) const {
     const auto given = text(name);
     if (!given) return badInput(std::string(name) + " is missing");
     if (given->empty()) return badInput(std::string(name) + " is empty");
-    return pathFromUtf8(*given);
-}
-
-std::filesystem::path pathFromUtf8(std::string_view text) {
-    return std::filesystem::path(std::u8string(text.begin(), text.end()));
-}
-
-std::string utf8FromPath(const std::filesystem::path& path) {
-    const std::u8string text = path.u8string();
-    return std::string(text.begin(), text.end());
+    return engine::pathFromUtf8(*given);
 }
 
 Result<std::vector<std::int32_t>> parseIds(std::string_view text) {
@@ -175,12 +168,12 @@ Result<std::vector<std::int32_t>> parseIds(std::string_view text) {
 Result<std::string> readTextFile(const std::filesystem::path& path) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) {
-        return Error{ErrorCode::Io, utf8FromPath(path) + " is a folder, not a file"};
+        return Error{ErrorCode::Io, engine::pathToUtf8(path) + " is a folder, not a file"};
     }
     std::ifstream file(path, std::ios::binary);
-    if (!file) return Error{ErrorCode::Io, utf8FromPath(path) + " cannot be opened"};
+    if (!file) return Error{ErrorCode::Io, engine::pathToUtf8(path) + " cannot be opened"};
     std::string out{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    if (file.bad()) return Error{ErrorCode::Io, utf8FromPath(path) + " cannot be read"};
+    if (file.bad()) return Error{ErrorCode::Io, engine::pathToUtf8(path) + " cannot be read"};
     return out;
 }
 

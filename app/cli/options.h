@@ -60,10 +60,6 @@ private:
     std::vector<std::string> m_plain;
 };
 
-// UTF-8 text as a path, and back, on every system.
-std::filesystem::path pathFromUtf8(std::string_view text);
-std::string utf8FromPath(const std::filesystem::path& path);
-
 // Few digits, without trailing zeros: 0.95, 100.
 std::string shortNumber(double value);
 // "1 2 3", separated by blanks, commas or brackets, each 0 .. 2^31-1.

@@ -1,6 +1,7 @@
 #include "app/cli/prompt_input.h"
 
 #include "app/cli/message_file.h"
+#include "engine/base/path_text.h"
 #include "engine/chat/prompt_builder.h"
 #include "engine/model/image_patches.h"
 #include "engine/token/tokenizer.h"
@@ -37,7 +38,7 @@ Result<std::vector<engine::ChatPicture>> readPictures(const Options& options,
                                                       engine::AlphaRule alpha) {
     std::vector<engine::ChatPicture> pictures;
     for (const std::string& name : options.all("--image")) {
-        auto image = engine::readImage(pathFromUtf8(name), alpha);
+        auto image = engine::readImage(engine::pathFromUtf8(name), alpha);
         if (!image) return withContext(image.error(), name);
         pictures.push_back({std::make_shared<const engine::RgbImage>(std::move(*image)), name});
     }
@@ -97,7 +98,7 @@ Result<engine::Prompt> readPrompt(const Options& options, const PromptContext& c
     request.date = options.text("--date").value_or(today());
     request.modelKey = context.modelKey;
     if (const auto file = options.text("--messages")) {
-        auto messages = readMessageFile(pathFromUtf8(*file), context.alpha);
+        auto messages = readMessageFile(engine::pathFromUtf8(*file), context.alpha);
         if (!messages) return messages.error();
         request.messages = std::move(*messages);
         if (request.messages.empty()) return badInput(*file + " holds no message");

@@ -6,6 +6,7 @@
 #include "app/cli/memory_speed.h"
 #include "engine/backend/backend.h"
 #include "engine/backend/cpu/cpu_backend.h"
+#include "engine/base/path_text.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/runtime/draft_cycle.h"
 #include "engine/runtime/engine.h"
@@ -65,8 +66,9 @@ Result<Plan> readPlan(const Options& options) {
     auto target = options.path("--model");
     if (!target) return target.error();
     plan.files.target = *target;
-    if (const auto path = options.text("--draft")) plan.files.drafter = pathFromUtf8(*path);
-    if (const auto path = options.text("--mmproj")) plan.files.projector = pathFromUtf8(*path);
+    if (const auto path = options.text("--draft")) plan.files.drafter = engine::pathFromUtf8(*path);
+    if (const auto path = options.text("--mmproj"))
+        plan.files.projector = engine::pathFromUtf8(*path);
     auto kvType = kvTypeOption(options);
     if (!kvType) return kvType.error();
     plan.engine.kvType = *kvType;

@@ -4,6 +4,7 @@
 #include "app/cli/float_file.h"
 #include "app/cli/model_run.h"
 #include "app/cli/picture_rows.h"
+#include "engine/base/path_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -25,7 +26,7 @@ Result<int> run(const Options& options) {
     auto image =
         engine::readImage(*path, options.has("--drop-alpha") ? engine::AlphaRule::Drop
                                                              : engine::AlphaRule::LayOverWhite);
-    if (!image) return withContext(image.error(), utf8FromPath(*path));
+    if (!image) return withContext(image.error(), engine::pathToUtf8(*path));
     auto backend = openBackend(options);
     if (!backend) return backend.error();
     const std::shared_ptr<const engine::RgbImage> pictures[] = {

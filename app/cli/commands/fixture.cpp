@@ -2,6 +2,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/fixture/checks.h"
+#include "engine/base/path_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -29,7 +30,7 @@ Result<int> run(const Options& options) {
     nlohmann::json folders = nlohmann::json::array();
     std::size_t failures = 0;
     for (const std::string& argument : options.plain()) {
-        const std::filesystem::path path = pathFromUtf8(argument);
+        const std::filesystem::path path = engine::pathFromUtf8(argument);
         if (auto folder = fixture::Folder::open(path); !folder)
             return withContext(folder.error(), argument);
         if (!options.json()) std::printf("# %s\n", argument.c_str());

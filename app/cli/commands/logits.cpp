@@ -5,6 +5,7 @@
 #include "app/cli/model_run.h"
 #include "app/cli/picture_rows.h"
 #include "app/cli/prompt_input.h"
+#include "engine/base/path_text.h"
 #include "engine/token/tokenizer.h"
 
 #include <nlohmann/json.hpp>
@@ -64,9 +65,9 @@ Result<std::optional<engine::VisionSpec>> visionSpec(const Options& options,
     const auto path = options.path("--mmproj");
     if (!path) return path.error();
     const auto file = engine::GgufFile::openHeader(*path);
-    if (!file) return withContext(file.error(), utf8FromPath(*path));
+    if (!file) return withContext(file.error(), engine::pathToUtf8(*path));
     const auto spec = engine::VisionSpec::read(*file);
-    if (!spec) return withContext(spec.error(), utf8FromPath(*path));
+    if (!spec) return withContext(spec.error(), engine::pathToUtf8(*path));
     if (spec->projectionWidth != text.width)
         return Error{ErrorCode::InvalidFile,
                      "the vision part does not belong to this model: it makes rows of " +
@@ -100,9 +101,9 @@ Result<int> run(const Options& options) {
     if (!kvType) return kvType.error();
 
     const auto header = engine::GgufFile::open(*target);
-    if (!header) return withContext(header.error(), utf8FromPath(*target));
+    if (!header) return withContext(header.error(), engine::pathToUtf8(*target));
     const auto text = engine::TextSpec::read(*header);
-    if (!text) return withContext(text.error(), utf8FromPath(*target));
+    if (!text) return withContext(text.error(), engine::pathToUtf8(*target));
     const auto vision = visionSpec(options, *text);
     if (!vision) return vision.error();
     const auto prompt = promptOf(options, *header, *vision);

@@ -2,6 +2,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/message_file.h"
+#include "engine/base/path_text.h"
 #include "engine/chat/prompt_builder.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/model/spec.h"
@@ -31,8 +32,8 @@ Result<engine::VisionSpec> visionSpec(const Options& options) {
     const auto path = options.path("--mmproj");
     if (!path) return path.error();
     const auto file = engine::GgufFile::openHeader(*path);
-    if (!file) return withContext(file.error(), utf8FromPath(*path));
-    return engine::VisionSpec::read(*file).context(utf8FromPath(*path));
+    if (!file) return withContext(file.error(), engine::pathToUtf8(*path));
+    return engine::VisionSpec::read(*file).context(engine::pathToUtf8(*path));
 }
 
 Result<int> run(const Options& options) {
@@ -54,9 +55,9 @@ Result<int> run(const Options& options) {
     request.keepThinking = options.has("--keep-reasoning");
 
     const auto file = engine::GgufFile::openHeader(*modelPath);
-    if (!file) return withContext(file.error(), utf8FromPath(*modelPath));
+    if (!file) return withContext(file.error(), engine::pathToUtf8(*modelPath));
     const auto tokenizer = engine::Tokenizer::read(*file);
-    if (!tokenizer) return withContext(tokenizer.error(), utf8FromPath(*modelPath));
+    if (!tokenizer) return withContext(tokenizer.error(), engine::pathToUtf8(*modelPath));
     auto messages = readMessageFile(*messagesPath);
     if (!messages) return messages.error();
     request.messages = std::move(*messages);

@@ -4,6 +4,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/prompt_input.h"
 #include "engine/backend/backend.h"
+#include "engine/base/path_text.h"
 #include "engine/runtime/engine.h"
 #include "engine/runtime/session.h"
 
@@ -40,8 +41,10 @@ Result<Wishes> readWishes(const Options& options) {
     auto target = options.path("--model");
     if (!target) return target.error();
     wishes.files.target = *target;
-    if (const auto path = options.text("--mmproj")) wishes.files.projector = pathFromUtf8(*path);
-    if (const auto path = options.text("--draft")) wishes.files.drafter = pathFromUtf8(*path);
+    if (const auto path = options.text("--mmproj"))
+        wishes.files.projector = engine::pathFromUtf8(*path);
+    if (const auto path = options.text("--draft"))
+        wishes.files.drafter = engine::pathFromUtf8(*path);
 
     auto kvType = kvTypeOption(options);
     if (!kvType) return kvType.error();

@@ -1,6 +1,7 @@
 // glint-cli tokenize: the token ids of the text on the standard input.
 
 #include "app/cli/commands.h"
+#include "engine/base/path_text.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/token/tokenizer.h"
 
@@ -18,9 +19,9 @@ Result<int> run(const Options& options) {
     const auto path = options.path("--model");
     if (!path) return path.error();
     const auto file = engine::GgufFile::openHeader(*path);
-    if (!file) return withContext(file.error(), utf8FromPath(*path));
+    if (!file) return withContext(file.error(), engine::pathToUtf8(*path));
     const auto tokenizer = engine::Tokenizer::read(*file);
-    if (!tokenizer) return withContext(tokenizer.error(), utf8FromPath(*path));
+    if (!tokenizer) return withContext(tokenizer.error(), engine::pathToUtf8(*path));
     for (const std::string& warning : tokenizer->warnings()) {
         std::fprintf(stderr, "glint-cli: %s\n", warning.c_str());
     }
