@@ -77,6 +77,21 @@ private slots:
         QVERIFY(!stored.messages[1].generated.ids.empty());
     }
 
+    void aFirstMessageThatDoesNotFitComesBackAndTheWindowSaysWhy() {
+        Program program(512);
+        QVERIFY(program.start());
+        const QString text = QStringLiteral("never to be lost ").repeated(400).trimmed();
+        program.send(text);
+        QVERIFY(QTest::qWaitFor([&] { return program.model().errorCard().has_value(); }, 20000));
+        QVERIFY(program.waitForEnd());
+        QCOMPARE(program.model().rowCount(), 0);
+        const auto cards = program.window().findChildren<ui::NoticeCard*>();
+        QVERIFY(std::any_of(cards.begin(), cards.end(),
+                            [](ui::NoticeCard* card) { return card->isVisible(); }));
+        QCOMPARE(program.composer().draft().text, text);
+        QVERIFY(program.stop() >= 0);
+    }
+
     void stopKeepsWhatWasWrittenAndContinueGoesOn() {
         Program program;
         QVERIFY(program.start());
