@@ -5,6 +5,10 @@
 // Threads: a backend belongs to the engine thread. Operations are ordered; on a GPU they run later,
 // and copyOut and synchronize wait for them.
 //
+// Errors: what can fail while working (a driver, a lost card) is remembered by the backend; later
+// operations do nothing, and copyOut and synchronize return that error (code Device). Nothing that
+// was computed after it is ever handed out. Such a backend stays failed: make a new one.
+//
 // Exactness, the contract every implementation keeps: what an operation writes to a row depends on
 // that row (for attention: on its position and the cached keys) and on nothing else. Not on how
 // many rows are computed together, not on threads, not on how a prompt was cut into chunks. Sums
@@ -124,6 +128,12 @@ struct RopeSpec {
     int axes = 1;
 };
 
+// A norm with its weights: rms(x, eps) * gamma.
+struct NormSpec {
+    Tensor gamma;
+    float eps = 0;
+};
+
 // Keys and values of one layer. Position p lies in row p % capacity, so a full layer has capacity =
 // context and a sliding layer a ring. [capacity, kvHeads * headSize], F32, F16 or Q8_0 (32-blocks
 // along a head).
@@ -151,6 +161,24 @@ struct AttentionShape {
     // Scores are q.k / sqrt(headSize).
 };
 
+// An attention half layer between its input norm and its output projection.
+struct AttentionStep {
+    const Weight* q = nullptr;
+    const Weight* k = nullptr;
+    const Weight* v = nullptr;
+    const Weight* gate = nullptr; // null: the result is not gated
+    NormSpec qNorm, kNorm;        // of each head
+    const RopeSpec* rope = nullptr; // null: no position encoding
+    Tensor positions;               // I32 [rows, 1], ascending by one
+    KvLayer cache;
+    AttentionShape shape;
+    AttentionSpan span;
+    // Scratch, F32: [rows, heads * headSize] and [rows, kvHeads * headSize]. What they hold
+    // afterwards is not said.
+    Tensor qRows, gateRows, outRows;
+    Tensor kRows, vRows;
+};
+
 struct MemoryState {
     std::int64_t freeBytes = 0; // what may still be taken
     std::int64_t totalBytes = 0;
@@ -171,9 +199,9 @@ public:
                                                                  std::int64_t maxColumns) = 0;
     virtual void copyIn(std::span<const std::byte> host,
                         Tensor to) = 0; // rows without gaps on the host
-    virtual void copyOut(Tensor from, std::span<std::byte> host) = 0; // waits
+    virtual Result<void> copyOut(Tensor from, std::span<std::byte> host) = 0; // waits
     virtual void copy(Tensor from, Tensor to) = 0; // same type and shape, any strides
-    virtual void synchronize() = 0;
+    virtual Result<void> synchronize() = 0;
 
     // ---- primitive operations. x, y and out are F32 [rows, columns] unless said otherwise; out
     // may be x where both have the same shape.
@@ -213,6 +241,11 @@ public:
     virtual void softcap(Tensor z, float scale, float cap) = 0;
     // ids[i] = index of the largest value of row i, the lowest index among equals; I32 [rows, 1].
     virtual void argmax(Tensor z, Tensor ids) = 0;
+    // The largest values of each row, largest first, the lower index first among equals: values F32
+    // and ids I32, both [rows, n], n <= kMaxTop and <= columns. What is not a number counts as minus
+    // infinity.
+    static constexpr int kMaxTop = 64;
+    virtual void largest(Tensor z, Tensor values, Tensor ids) = 0;
 
     // ---- fused operations: the defaults (fused_ops.cpp) compose the primitives; a backend
     // overrides one where a profile says so, with the same result.
@@ -221,9 +254,22 @@ public:
     virtual void normQuantize(Tensor x, Tensor gamma, float eps, Tensor scratch, Activations& out);
     // x += rmsNorm(y, postGamma, postEps): the end of a sub-layer; y is overwritten.
     virtual void postNormAdd(Tensor x, Tensor y, Tensor postGamma, float postEps);
+    // The end of a half layer: x += norm(weight * in), `post` null: without the norm. And the start
+    // of the next: out = activations of rmsNorm(x, next), unless `next` is null. `out` may be `in`.
+    // scratch F32 of x's shape.
+    virtual void matmulAdd(const Weight& weight, const Activations& in, const NormSpec* post,
+                           Tensor x, Tensor scratch, const NormSpec* next, Activations& out);
+    // out = activations of swiglu(gate * in, up * in). gateRows, upRows: scratch F32 [rows, weight
+    // rows]. `out` may be `in`.
+    virtual void matmulSwiglu(const Weight& gate, const Weight& up, const Activations& in,
+                              Tensor gateRows, Tensor upRows, Activations& out);
+    // Projections, head norms, rotation, store, attention, gate; out = activations of the result.
+    // `out` may be `in`.
+    virtual void attend(const AttentionStep& step, const Activations& in, Activations& out);
 
-    // Runs fn. A backend that can records what fn did the first time and replays it for the same
-    // key.
+    // Runs fn, which calls operations only (no copyIn, no copyOut). A backend that can records what
+    // fn did the first time and replays it for the same key; so equal keys promise equal calls on
+    // equal memory.
     virtual void replay(std::string_view key, const std::function<void()>& fn);
 
 private:

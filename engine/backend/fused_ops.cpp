@@ -14,6 +14,44 @@ void Backend::postNormAdd(Tensor x, Tensor y, Tensor postGamma, float postEps) {
     add(x, y);
 }
 
+void Backend::matmulAdd(const Weight& weight, const Activations& in, const NormSpec* post, Tensor x,
+                        Tensor scratch, const NormSpec* next, Activations& out) {
+    const MatmulJob job[] = {{&weight, scratch}};
+    matmul(job, in);
+    if (post) {
+        postNormAdd(x, scratch, post->gamma, post->eps);
+    } else {
+        add(x, scratch);
+    }
+    if (next) normQuantize(x, next->gamma, next->eps, scratch, out);
+}
+
+void Backend::matmulSwiglu(const Weight& gate, const Weight& up, const Activations& in,
+                           Tensor gateRows, Tensor upRows, Activations& out) {
+    const MatmulJob jobs[] = {{&gate, gateRows}, {&up, upRows}};
+    matmul(jobs, in);
+    swiglu(gateRows, upRows, gateRows);
+    quantize(gateRows, out);
+}
+
+void Backend::attend(const AttentionStep& step, const Activations& in, Activations& out) {
+    const MatmulJob jobs[] = {
+        {step.q, step.qRows}, {step.k, step.kRows}, {step.v, step.vRows}, {step.gate, step.gateRows}};
+    matmul(std::span(jobs).first(step.gate ? 4 : 3), in);
+    const Tensor qHeads = step.qRows.splitColumns(step.shape.heads);
+    const Tensor kHeads = step.kRows.splitColumns(step.shape.kvHeads);
+    rmsNorm(qHeads, step.qNorm.gamma, step.qNorm.eps, qHeads);
+    rmsNorm(kHeads, step.kNorm.gamma, step.kNorm.eps, kHeads);
+    if (step.rope) {
+        rope(step.qRows, step.positions, *step.rope);
+        rope(step.kRows, step.positions, *step.rope);
+    }
+    kvWrite(step.cache, step.kRows, step.vRows, step.positions);
+    attention(step.qRows, step.cache, step.positions, step.shape, step.span, step.outRows);
+    if (step.gate) sigmoidGate(step.outRows, step.gateRows);
+    quantize(step.outRows, out);
+}
+
 void Backend::replay(std::string_view, const std::function<void()>& fn) {
     fn();
 }

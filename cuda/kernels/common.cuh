@@ -1,0 +1,41 @@
+#pragma once
+// What every kernel file needs: the overlap of dependent launches, and warp sums in a fixed order.
+
+#include "cuda/kernels/formats.h"
+
+#include <cstdint>
+#include <cuda_fp16.h>
+
+namespace cuda {
+
+// Waits until everything launched before has finished and its writes can be seen. Every thread of
+// every kernel calls it before it touches memory that another kernel writes or reads. Weights never
+// change and may be fetched before.
+__device__ __forceinline__ void waitForPrevious() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Lets the next kernel start its independent part. It still waits for this one to finish.
+__device__ __forceinline__ void letNextStart() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+// Sum over the warp in the order of int8_format.h: lanes l and l + 16, then + 8, + 4, + 2, + 1. Every
+// lane gets the same bits.
+__device__ __forceinline__ float warpSum(float x) {
+#pragma unroll
+    for (int step = 16; step >= 1; step /= 2) x = __fadd_rn(x, __shfl_xor_sync(0xffffffffu, x, step));
+    return x;
+}
+
+__device__ __forceinline__ float warpMax(float x) {
+#pragma unroll
+    for (int step = 16; step >= 1; step /= 2) x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, step));
+    return x;
+}
+
+} // namespace cuda
