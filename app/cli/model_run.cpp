@@ -1,6 +1,8 @@
 #include "app/cli/model_run.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 namespace app {
 
@@ -11,7 +13,10 @@ using engine::Tensor;
 
 std::vector<float> hostRows(engine::Backend& backend, Tensor rows) {
     std::vector<float> values(static_cast<std::size_t>(rows.rows * rows.columns));
-    backend.copyOut(rows, std::as_writable_bytes(std::span(values)));
+    if (auto done = backend.copyOut(rows, std::as_writable_bytes(std::span(values))); !done) {
+        std::fprintf(stderr, "%s\n", done.error().message.c_str());
+        std::exit(1);
+    }
     return values;
 }
 

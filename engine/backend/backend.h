@@ -166,8 +166,8 @@ struct AttentionStep {
     const Weight* q = nullptr;
     const Weight* k = nullptr;
     const Weight* v = nullptr;
-    const Weight* gate = nullptr; // null: the result is not gated
-    NormSpec qNorm, kNorm;        // of each head
+    const Weight* gate = nullptr;   // null: the result is not gated
+    NormSpec qNorm, kNorm;          // of each head
     const RopeSpec* rope = nullptr; // null: no position encoding
     Tensor positions;               // I32 [rows, 1], ascending by one
     KvLayer cache;
@@ -242,8 +242,8 @@ public:
     // ids[i] = index of the largest value of row i, the lowest index among equals; I32 [rows, 1].
     virtual void argmax(Tensor z, Tensor ids) = 0;
     // The largest values of each row, largest first, the lower index first among equals: values F32
-    // and ids I32, both [rows, n], n <= kMaxTop and <= columns. What is not a number counts as minus
-    // infinity.
+    // and ids I32, both [rows, n], n <= kMaxTop and <= columns. What is not a number counts as
+    // minus infinity.
     static constexpr int kMaxTop = 64;
     virtual void largest(Tensor z, Tensor values, Tensor ids) = 0;
 
@@ -267,10 +267,11 @@ public:
     // `out` may be `in`.
     virtual void attend(const AttentionStep& step, const Activations& in, Activations& out);
 
-    // Runs fn, which calls operations only (no copyIn, no copyOut). A backend that can records what
-    // fn did the first time and replays it for the same key; so equal keys promise equal calls on
-    // equal memory.
-    virtual void replay(std::string_view key, const std::function<void()>& fn);
+    // Runs fn, which calls operations only (no copyIn, no copyOut) and returns false if it broke
+    // off before its end. A backend that can records what a complete fn did and from then on does
+    // the same again for the same key without calling fn; so equal keys promise equal calls on
+    // equal memory. Returns false if fn did.
+    virtual bool replay(std::string_view key, const std::function<bool()>& fn);
 
 private:
     friend class Buffer;

@@ -35,8 +35,10 @@ void Backend::matmulSwiglu(const Weight& gate, const Weight& up, const Activatio
 }
 
 void Backend::attend(const AttentionStep& step, const Activations& in, Activations& out) {
-    const MatmulJob jobs[] = {
-        {step.q, step.qRows}, {step.k, step.kRows}, {step.v, step.vRows}, {step.gate, step.gateRows}};
+    const MatmulJob jobs[] = {{step.q, step.qRows},
+                              {step.k, step.kRows},
+                              {step.v, step.vRows},
+                              {step.gate, step.gateRows}};
     matmul(std::span(jobs).first(step.gate ? 4 : 3), in);
     const Tensor qHeads = step.qRows.splitColumns(step.shape.heads);
     const Tensor kHeads = step.kRows.splitColumns(step.shape.kvHeads);
@@ -52,8 +54,8 @@ void Backend::attend(const AttentionStep& step, const Activations& in, Activatio
     quantize(step.outRows, out);
 }
 
-void Backend::replay(std::string_view, const std::function<void()>& fn) {
-    fn();
+bool Backend::replay(std::string_view, const std::function<bool()>& fn) {
+    return fn();
 }
 
 } // namespace engine

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sstream>
 
 namespace engine {
 
@@ -44,6 +45,9 @@ struct DraftModel::State {
 
     Result<void> makeBuffers();
     void setPositions(std::int64_t first, std::int64_t count);
+    // Fuses these rows of taps into rows first .. of `fused` and stores their keys and values.
+    // False if stop was requested, asked before each layer.
+    bool appendRows(Tensor taps, std::int64_t first, KvCache& cache, const std::stop_token& stop);
     // Norms and turns the keys that lie in k, and stores keys and values of these rows.
     void storeKeys(int layer, KvCache& cache, Tensor ks, Tensor vs, Tensor at);
     void attentionHalf(int layer, KvCache& cache);
@@ -103,42 +107,68 @@ void DraftModel::State::storeKeys(int layer, KvCache& cache, Tensor ks, Tensor v
     backend.kvWrite(cache.layer(layer), ks, vs, at);
 }
 
+bool DraftModel::State::appendRows(Tensor taps, std::int64_t first, KvCache& cache,
+                                   const std::stop_token& stop) {
+    const Tensor context = fused.rowRange(first, taps.rows);
+    const Tensor ks = k.rowRange(0, taps.rows), vs = v.rowRange(0, taps.rows);
+    backend.quantize(taps, *activations);
+    const MatmulJob fuse[] = {{weights->fuse.get(), context}};
+    backend.matmul(fuse, *activations);
+    backend.rmsNorm(context, weights->fuseNorm->vector(), spec.eps, context);
+
+    // Keys and values of the context come from the fused rows as they are, without attn_norm.
+    backend.quantize(context, *activations);
+    for (int layer = 0; layer < spec.layers; ++layer) {
+        const DraftWeights::Layer& w = weights->layers[static_cast<std::size_t>(layer)];
+        if (stop.stop_requested()) return false;
+        const MatmulJob jobs[] = {{w.k.get(), ks}, {w.v.get(), vs}};
+        backend.matmul(jobs, *activations);
+        storeKeys(layer, cache, ks, vs, positions.rowRange(first, taps.rows));
+    }
+    return true;
+}
+
+// The activations hold the normed input of the half layer, and afterwards that of the next one.
 void DraftModel::State::attentionHalf(int layer, KvCache& cache) {
     const DraftWeights::Layer& w = weights->layers[static_cast<std::size_t>(layer)];
     const std::int64_t block = spec.blockSize;
-    const Tensor ks = k.rowRange(0, block), vs = v.rowRange(0, block),
-                 at = positions.rowRange(0, block);
+    const RopeSpec turn = rope();
 
-    backend.normQuantize(x, w.attnNorm->vector(), spec.eps, y, *activations);
-    const MatmulJob inputs[] = {{w.q.get(), q}, {w.k.get(), ks}, {w.v.get(), vs}};
-    backend.matmul(inputs, *activations);
-    const Tensor heads = q.splitColumns(spec.heads);
-    backend.rmsNorm(heads, w.qNorm->vector(), spec.eps, heads);
-    backend.rope(q, at, rope());
-    storeKeys(layer, cache, ks, vs, at);
-
+    AttentionStep step;
+    step.q = w.q.get();
+    step.k = w.k.get();
+    step.v = w.v.get();
+    step.qNorm = {w.qNorm->vector(), spec.eps};
+    step.kNorm = {w.kNorm->vector(), spec.eps};
+    step.rope = &turn;
+    step.positions = positions.rowRange(0, block);
+    step.cache = cache.layer(layer);
+    step.shape = {spec.heads, spec.kvHeads, spec.headSize};
     // The window counts in both directions and includes its ends, unlike the target's.
     const std::int64_t reach = spec.sliding[static_cast<std::size_t>(layer)]
                                    ? spec.slidingWindow
                                    : AttentionSpan::kUnlimited;
-    backend.attention(q, cache.layer(layer), at, {spec.heads, spec.kvHeads, spec.headSize},
-                      {reach, reach}, o);
-    backend.quantize(o, *activations);
-    const MatmulJob output[] = {{w.attnOutput.get(), y}};
-    backend.matmul(output, *activations);
-    backend.add(x, y);
+    step.span = {reach, reach};
+    step.qRows = q;
+    step.outRows = o;
+    step.kRows = k.rowRange(0, block);
+    step.vRows = v.rowRange(0, block);
+    backend.attend(step, *activations, *activations);
+
+    const NormSpec next{w.ffnNorm->vector(), spec.eps};
+    backend.matmulAdd(*w.attnOutput, *activations, nullptr, x, y, &next, *activations);
 }
 
 void DraftModel::State::ffnHalf(int layer) {
     const DraftWeights::Layer& w = weights->layers[static_cast<std::size_t>(layer)];
-    backend.normQuantize(x, w.ffnNorm->vector(), spec.eps, y, *activations);
-    const MatmulJob inputs[] = {{w.ffnGate.get(), ffnGate}, {w.ffnUp.get(), ffnUp}};
-    backend.matmul(inputs, *activations);
-    backend.swiglu(ffnGate, ffnUp, ffnGate);
-    backend.quantize(ffnGate, *activations);
-    const MatmulJob down[] = {{w.ffnDown.get(), y}};
-    backend.matmul(down, *activations);
-    backend.add(x, y);
+    backend.matmulSwiglu(*w.ffnGate, *w.ffnUp, *activations, ffnGate, ffnUp, *activations);
+    NormSpec next;
+    const bool last = layer + 1 == spec.layers;
+    if (!last) {
+        next = {weights->layers[static_cast<std::size_t>(layer) + 1].attnNorm->vector(), spec.eps};
+    }
+    backend.matmulAdd(*w.ffnDown, *activations, nullptr, x, y, last ? nullptr : &next,
+                      *activations);
 }
 
 DraftModel::DraftModel() = default;
@@ -185,22 +215,18 @@ Result<void> DraftModel::appendContext(Tensor taps, std::int64_t firstPosition, 
     s.setPositions(firstPosition, taps.rows);
     for (std::int64_t first = 0; first < taps.rows; first += kFuseRows) {
         const std::int64_t count = std::min<std::int64_t>(kFuseRows, taps.rows - first);
-        const Tensor context = s.fused.rowRange(first, count);
-        const Tensor ks = s.k.rowRange(0, count), vs = s.v.rowRange(0, count);
-        s.backend.quantize(taps.rowRange(first, count), *s.activations);
-        const MatmulJob fuse[] = {{s.weights->fuse.get(), context}};
-        s.backend.matmul(fuse, *s.activations);
-        s.backend.rmsNorm(context, s.weights->fuseNorm->vector(), s.spec.eps, context);
-
-        // Keys and values of the context come from the fused rows as they are, without attn_norm.
-        s.backend.quantize(context, *s.activations);
-        for (int layer = 0; layer < s.spec.layers; ++layer) {
-            if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "stopped"};
-            const DraftWeights::Layer& w = s.weights->layers[static_cast<std::size_t>(layer)];
-            const MatmulJob jobs[] = {{w.k.get(), ks}, {w.v.get(), vs}};
-            s.backend.matmul(jobs, *s.activations);
-            s.storeKeys(layer, cache, ks, vs, s.positions.rowRange(first, count));
+        const auto append = [&] {
+            return s.appendRows(taps.rowRange(first, count), first, cache, stop);
+        };
+        bool complete = false;
+        if (taps.rows <= s.spec.blockSize) {
+            std::ostringstream key;
+            key << "append " << this << ' ' << &cache << ' ' << taps.data << ' ' << taps.rows;
+            complete = s.backend.replay(key.str(), append);
+        } else {
+            complete = append();
         }
+        if (!complete) return Error{ErrorCode::Cancelled, "stopped"};
     }
     cache.commit(firstPosition + taps.rows);
     return {};
@@ -214,14 +240,24 @@ Result<Tensor> DraftModel::draft(std::int32_t anchor, KvCache& cache, std::stop_
     s.hostIds[0] = anchor;
     s.backend.copyIn(std::as_bytes(std::span(s.hostIds)), s.ids);
     s.setPositions(cache.length(), s.spec.blockSize);
-    s.backend.embed(*s.target.weights().embedding, s.ids, s.x); // raw: without the embedding norm
-    for (int layer = 0; layer < s.spec.layers; ++layer) {
-        if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "stopped"};
-        s.attentionHalf(layer, cache);
-        s.ffnHalf(layer);
-    }
-    s.backend.rmsNorm(s.x, s.weights->outputNorm->vector(), s.spec.eps, s.normed);
-    return s.target.rawHead(s.normed.rowRange(1, rows == kAllRows ? s.spec.blockSize - 1 : rows));
+    const int wanted = rows == kAllRows ? s.spec.blockSize - 1 : rows;
+    std::ostringstream key;
+    key << "draft " << this << ' ' << &cache << ' ' << wanted;
+    const bool complete = s.backend.replay(key.str(), [&] {
+        s.backend.embed(*s.target.weights().embedding, s.ids, s.x); // raw: without the norm
+        s.backend.normQuantize(s.x, s.weights->layers.front().attnNorm->vector(), s.spec.eps, s.y,
+                               *s.activations);
+        for (int layer = 0; layer < s.spec.layers; ++layer) {
+            if (stop.stop_requested()) return false;
+            s.attentionHalf(layer, cache);
+            s.ffnHalf(layer);
+        }
+        s.backend.rmsNorm(s.x, s.weights->outputNorm->vector(), s.spec.eps, s.normed);
+        s.target.rawHead(s.normed.rowRange(1, wanted));
+        return true;
+    });
+    if (!complete) return Error{ErrorCode::Cancelled, "stopped"};
+    return s.target.rawHeadRows(wanted);
 }
 
 Tensor DraftModel::fusedContext() const {

@@ -5,8 +5,16 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sstream>
 
 namespace engine {
+
+namespace {
+
+// Passes of at most this many rows are the same calls again and again: decoding and verifying.
+constexpr int kReplayRows = 16;
+
+} // namespace
 
 struct TextModel::State {
     State(Backend& backendIn, TextSpec specIn, std::shared_ptr<const TextWeights> weightsIn,
@@ -35,11 +43,13 @@ struct TextModel::State {
     std::vector<std::int32_t> hostPositions;
 
     Result<void> makeBuffers();
-    void embed(const Input& input);
+    void bringIn(const Input& input); // ids and positions
     void copyTaps(int layer, const Taps& taps);
+    void embedTokens();
+    // False if stop was requested, asked before each layer.
+    bool runLayers(KvCache& cache, const Taps& taps, std::stop_token stop);
     void attentionHalf(int layer, KvCache& cache);
     void ffnHalf(int layer);
-    Tensor head(Tensor in);
 };
 
 Result<void> TextModel::State::makeBuffers() {
@@ -78,17 +88,18 @@ Result<void> TextModel::State::makeBuffers() {
     return {};
 }
 
-void TextModel::State::embed(const Input& input) {
+void TextModel::State::bringIn(const Input& input) {
     std::iota(hostPositions.begin(), hostPositions.begin() + rows,
               static_cast<std::int32_t>(input.firstPosition));
     backend.copyIn(std::as_bytes(input.ids), ids.rowRange(0, rows));
     backend.copyIn(std::as_bytes(std::span(hostPositions).first(static_cast<std::size_t>(rows))),
                    positions.rowRange(0, rows));
+}
+
+void TextModel::State::embedTokens() {
     const Tensor xs = x.rowRange(0, rows);
     backend.embed(*weights->embedding, ids.rowRange(0, rows), xs);
     backend.rmsNorm(xs, {}, spec.eps, xs);
-    for (const Input::ImageRows& image : input.images)
-        backend.copy(image.rows, x.rowRange(image.firstRow, image.rows.rows));
 }
 
 // Call with the number of layers done.
@@ -99,60 +110,63 @@ void TextModel::State::copyTaps(int layer, const Taps& taps) {
                          taps.out.columnRange(std::int64_t(i) * spec.width, spec.width));
 }
 
+// The activations hold the normed input of the half layer, and afterwards that of the next one.
 void TextModel::State::attentionHalf(int layer, KvCache& cache) {
     const TextWeights::Layer& w = weights->layers[static_cast<std::size_t>(layer)];
-    const bool sliding = spec.sliding[static_cast<std::size_t>(layer)];
     const auto top = [&](const Tensor& t) { return t.rowRange(0, rows); };
-    const Tensor xs = top(x), ys = top(y), at = top(positions);
-    const Tensor qs = top(q), ks = top(k), vs = top(v), gates = top(gate), os = top(o);
+    // Full layers see everything before them and have no position encoding.
+    const RopeSpec rope{RopePairing::Adjacent, spec.ropeTheta, spec.headSize, 1};
+    const bool sliding = spec.sliding[static_cast<std::size_t>(layer)];
 
-    backend.normQuantize(xs, w.attnNorm->vector(), spec.eps, ys, *activations);
-    const MatmulJob inputs[] = {
-        {w.q.get(), qs}, {w.k.get(), ks}, {w.v.get(), vs}, {w.gate.get(), gates}};
-    backend.matmul(inputs, *activations);
+    AttentionStep step;
+    step.q = w.q.get();
+    step.k = w.k.get();
+    step.v = w.v.get();
+    step.gate = w.gate.get();
+    step.qNorm = {w.qNorm->vector(), spec.eps};
+    step.kNorm = {w.kNorm->vector(), spec.eps};
+    step.rope = sliding ? &rope : nullptr;
+    step.positions = top(positions);
+    step.cache = cache.layer(layer);
+    step.shape = {spec.heads, spec.kvHeads, spec.headSize};
+    if (sliding) step.span.left = spec.slidingWindow - 1;
+    step.qRows = top(q);
+    step.gateRows = top(gate);
+    step.outRows = top(o);
+    step.kRows = top(k);
+    step.vRows = top(v);
+    backend.attend(step, *activations, *activations);
 
-    const Tensor qHeads = qs.splitColumns(spec.heads), kHeads = ks.splitColumns(spec.kvHeads);
-    backend.rmsNorm(qHeads, w.qNorm->vector(), spec.eps, qHeads);
-    backend.rmsNorm(kHeads, w.kNorm->vector(), spec.eps, kHeads);
-    AttentionSpan span; // full layers see everything before them and have no position encoding
-    if (sliding) {
-        const RopeSpec rope{RopePairing::Adjacent, spec.ropeTheta, spec.headSize, 1};
-        backend.rope(qs, at, rope);
-        backend.rope(ks, at, rope);
-        span.left = spec.slidingWindow - 1;
-    }
-    backend.kvWrite(cache.layer(layer), ks, vs, at);
-    backend.attention(qs, cache.layer(layer), at, {spec.heads, spec.kvHeads, spec.headSize}, span,
-                      os);
-    backend.sigmoidGate(os, gates);
-
-    backend.quantize(os, *activations);
-    const MatmulJob output[] = {{w.attnOutput.get(), ys}};
-    backend.matmul(output, *activations);
-    backend.postNormAdd(xs, ys, w.postAttentionNorm->vector(), spec.postNormEps);
+    const NormSpec post{w.postAttentionNorm->vector(), spec.postNormEps};
+    const NormSpec next{w.ffnNorm->vector(), spec.eps};
+    backend.matmulAdd(*w.attnOutput, *activations, &post, top(x), top(y), &next, *activations);
 }
 
 void TextModel::State::ffnHalf(int layer) {
     const TextWeights::Layer& w = weights->layers[static_cast<std::size_t>(layer)];
-    const Tensor xs = x.rowRange(0, rows), ys = y.rowRange(0, rows);
-    const Tensor gates = ffnGate.rowRange(0, rows), ups = ffnUp.rowRange(0, rows);
-
-    backend.normQuantize(xs, w.ffnNorm->vector(), spec.eps, ys, *activations);
-    const MatmulJob inputs[] = {{w.ffnGate.get(), gates}, {w.ffnUp.get(), ups}};
-    backend.matmul(inputs, *activations);
-    backend.swiglu(gates, ups, gates);
-    backend.quantize(gates, *activations);
-    const MatmulJob down[] = {{w.ffnDown.get(), ys}};
-    backend.matmul(down, *activations);
-    backend.postNormAdd(xs, ys, w.postFfnNorm->vector(), spec.postNormEps);
+    backend.matmulSwiglu(*w.ffnGate, *w.ffnUp, *activations, ffnGate.rowRange(0, rows),
+                         ffnUp.rowRange(0, rows), *activations);
+    const NormSpec post{w.postFfnNorm->vector(), spec.postNormEps};
+    NormSpec next;
+    const bool last = layer + 1 == spec.layers;
+    if (!last) {
+        next = {weights->layers[static_cast<std::size_t>(layer) + 1].attnNorm->vector(), spec.eps};
+    }
+    backend.matmulAdd(*w.ffnDown, *activations, &post, x.rowRange(0, rows), y.rowRange(0, rows),
+                      last ? nullptr : &next, *activations);
 }
 
-Tensor TextModel::State::head(Tensor in) {
-    const Tensor out = logits.rowRange(0, in.rows);
-    backend.quantize(in, *activations);
-    const MatmulJob job[] = {{weights->output.get(), out}};
-    backend.matmul(job, *activations);
-    return out;
+bool TextModel::State::runLayers(KvCache& cache, const Taps& taps, std::stop_token stop) {
+    backend.normQuantize(x.rowRange(0, rows), weights->layers.front().attnNorm->vector(), spec.eps,
+                         y.rowRange(0, rows), *activations);
+    for (int layer = 0; layer < spec.layers; ++layer) {
+        if (stop.stop_requested()) return false;
+        copyTaps(layer, taps);
+        attentionHalf(layer, cache);
+        ffnHalf(layer);
+    }
+    copyTaps(spec.layers, taps);
+    return true;
 }
 
 TextModel::TextModel() = default;
@@ -198,16 +212,26 @@ Result<void> TextModel::forward(const Input& input, KvCache& cache, const Taps& 
                                 std::stop_token stop) {
     const auto count = static_cast<std::int64_t>(input.ids.size());
     CHECK(count > 0 && count <= m->maxRows && input.firstPosition == cache.length());
-    m->rows = count;
+    State& s = *m;
+    s.rows = count;
     cache.aboutToWrite(count);
-    m->embed(input);
-    for (int layer = 0; layer < m->spec.layers; ++layer) {
-        if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "stopped"};
-        m->copyTaps(layer, taps);
-        m->attentionHalf(layer, cache);
-        m->ffnHalf(layer);
+    s.bringIn(input);
+    bool complete = false;
+    if (count <= kReplayRows && input.images.empty()) {
+        // The key names everything that the recorded calls depend on beside their inputs' values.
+        std::ostringstream key;
+        key << "text " << this << ' ' << &cache << ' ' << taps.out.data << ' ' << count;
+        complete = s.backend.replay(key.str(), [&] {
+            s.embedTokens();
+            return s.runLayers(cache, taps, stop);
+        });
+    } else {
+        s.embedTokens();
+        for (const Input::ImageRows& image : input.images)
+            s.backend.copy(image.rows, s.x.rowRange(image.firstRow, image.rows.rows));
+        complete = s.runLayers(cache, taps, stop);
     }
-    m->copyTaps(m->spec.layers, taps);
+    if (!complete) return Error{ErrorCode::Cancelled, "stopped"};
     return {};
 }
 
@@ -217,17 +241,36 @@ Tensor TextModel::hidden() const {
 
 Tensor TextModel::logits(std::int64_t first, std::int64_t count) {
     CHECK(count > 0 && count <= kMaxLogitRows && first + count <= m->rows);
-    const Tensor in = m->normed.rowRange(0, count);
-    m->backend.rmsNorm(m->x.rowRange(first, count), m->weights->outputNorm->vector(), m->spec.eps,
-                       in);
-    const Tensor out = m->head(in);
-    m->backend.softcap(out, m->spec.logitScale, m->spec.logitCap);
+    State& s = *m;
+    const Tensor out = s.logits.rowRange(0, count);
+    const auto compute = [&] {
+        s.backend.normQuantize(s.x.rowRange(first, count), s.weights->outputNorm->vector(),
+                               s.spec.eps, s.normed.rowRange(0, count), *s.activations);
+        const MatmulJob job[] = {{s.weights->output.get(), out}};
+        s.backend.matmul(job, *s.activations);
+        s.backend.softcap(out, s.spec.logitScale, s.spec.logitCap);
+        return true;
+    };
+    if (first == 0 && count <= kReplayRows) {
+        std::ostringstream key;
+        key << "logits " << this << ' ' << count;
+        s.backend.replay(key.str(), compute);
+    } else {
+        compute();
+    }
     return out;
 }
 
-Tensor TextModel::rawHead(Tensor normedRows) {
-    CHECK(normedRows.rows > 0 && normedRows.rows <= kMaxLogitRows);
-    return m->head(normedRows);
+Tensor TextModel::rawHeadRows(std::int64_t count) const {
+    CHECK(count > 0 && count <= kMaxLogitRows);
+    return m->logits.rowRange(0, count);
+}
+
+void TextModel::rawHead(Tensor normedRows) {
+    const Tensor out = rawHeadRows(normedRows.rows);
+    m->backend.quantize(normedRows, *m->activations);
+    const MatmulJob job[] = {{m->weights->output.get(), out}};
+    m->backend.matmul(job, *m->activations);
 }
 
 } // namespace engine

@@ -70,7 +70,9 @@ public:
     Tensor logits(std::int64_t first, std::int64_t count);
 
     // The head alone over rows that carry their own norm, without scale and cap: the drafter's use.
-    Tensor rawHead(Tensor normedRows);
+    // The result lies in rawHeadRows(), F32 [count, vocabulary], until the next call of either.
+    void rawHead(Tensor normedRows);
+    Tensor rawHeadRows(std::int64_t count) const;
 
 private:
     TextModel();

@@ -12,6 +12,12 @@ double now() {
         .count();
 }
 
+// The beginning of a line of results as rows without gaps.
+Tensor shaped(const Tensor& line, std::int64_t rows, std::int64_t columns) {
+    CHECK(rows * columns <= line.columns);
+    return {line.data, line.type, rows, columns, elementBytes(line.type, columns)};
+}
+
 template<class T> std::span<std::byte> bytesOf(std::vector<T>& values) {
     return std::as_writable_bytes(std::span(values));
 }
@@ -129,18 +135,25 @@ Result<std::unique_ptr<DraftCycle>> DraftCycle::make(Parts parts) {
     CHECK(parts.target->maxRows() >= std::max(parts.maxRows, kMaxRows));
     CHECK(parts.cache->shape().maxBatch >= std::max(parts.maxRows, kMaxRows));
     std::unique_ptr<DraftCycle> cycle(new DraftCycle(std::move(parts)));
-    auto ids = cycle->m_backend.allocate(elementBytes(ElementType::I32, kMaxRows), "chosen tokens");
-    if (!ids) return ids.error();
-    cycle->m_ids = std::move(*ids);
+    const std::int64_t top = std::int64_t(kMaxRows) * Backend::kMaxTop;
+    auto chosen =
+        cycle->m_backend.allocate(2 * elementBytes(ElementType::I32, top), "chosen tokens");
+    if (!chosen) return chosen.error();
+    cycle->m_chosen = std::move(*chosen);
+    cycle->m_ids = cycle->m_chosen.tensor(ElementType::I32, 1, top);
+    cycle->m_values =
+        cycle->m_chosen.tensor(ElementType::F32, 1, top, elementBytes(ElementType::I32, top));
     if (cycle->m_drafter) {
         const DraftSpec& spec = cycle->m_drafter->spec();
         const std::int64_t columns = std::int64_t(spec.taps.size()) * cycle->m_target.spec().width;
-        const std::int64_t rows = contextRows(cycle->m_maxRows);
+        const std::int64_t rows = contextRows(cycle->m_maxRows) + kMaxRows;
         auto memory = cycle->m_backend.allocate(rows * elementBytes(ElementType::F32, columns),
                                                 "hidden states for the drafter");
         if (!memory) return memory.error();
         cycle->m_tapMemory = std::move(*memory);
-        cycle->m_taps = cycle->m_tapMemory.tensor(ElementType::F32, rows, columns);
+        const Tensor all = cycle->m_tapMemory.tensor(ElementType::F32, rows, columns);
+        cycle->m_taps = all.rowRange(0, rows - kMaxRows);
+        cycle->m_passTaps = all.rowRange(rows - kMaxRows, kMaxRows);
     }
     return cycle;
 }
@@ -149,16 +162,19 @@ Result<void> DraftCycle::forward(std::span<const TokenId> ids,
                                  std::span<const TextModel::Input::ImageRows> images,
                                  std::stop_token stop) {
     const std::int64_t count = std::int64_t(ids.size());
-    TextModel::Taps taps;
-    if (m_drafter) {
-        if (m_pending + count > m_taps.rows) {
-            if (auto done = projectPending(); !done) return done;
-        }
-        taps.layers = m_drafter->spec().taps;
-        taps.out = m_taps.rowRange(m_pending, count);
-    }
     m_lastRows = count;
-    return m_target.forward({ids, length(), images}, *m_cache, taps, stop);
+    if (!m_drafter) return m_target.forward({ids, length(), images}, *m_cache, {}, stop);
+
+    if (m_pending + count > m_taps.rows) {
+        if (auto done = projectPending(); !done) return done;
+    }
+    const Tensor place = m_taps.rowRange(m_pending, count);
+    const bool small = count <= kMaxRows;
+    const TextModel::Taps taps{m_drafter->spec().taps,
+                               small ? m_passTaps.rowRange(0, count) : place};
+    auto done = m_target.forward({ids, length(), images}, *m_cache, taps, stop);
+    if (done && small) m_backend.copy(taps.out, place);
+    return done;
 }
 
 // Without a stop token: it takes a small part of the time of one layer of the pass that made the
@@ -185,28 +201,82 @@ Result<void> DraftCycle::read(std::span<const TokenId> ids,
     return done;
 }
 
-std::vector<float> DraftCycle::logitsAfterRead() {
+Result<std::vector<float>> DraftCycle::logitsAfterRead() {
     CHECK(m_lastRows > 0);
     const Tensor row = m_target.logits(m_lastRows - 1, 1);
     std::vector<float> out(std::size_t(row.columns));
-    m_backend.copyOut(row, bytesOf(out));
+    if (auto done = m_backend.copyOut(row, bytesOf(out)); !done) return done.error();
     return out;
 }
 
-std::vector<TokenId> DraftCycle::argmaxRows(Tensor rows) {
-    const Tensor ids = m_ids.tensor(ElementType::I32, rows.rows, 1);
+Result<std::vector<TokenId>> DraftCycle::argmaxRows(Tensor rows) {
+    const Tensor ids = shaped(m_ids, rows.rows, 1);
     m_backend.argmax(rows, ids);
     std::vector<TokenId> out(std::size_t(rows.rows));
-    m_backend.copyOut(ids, bytesOf(out));
+    if (auto done = m_backend.copyOut(ids, bytesOf(out)); !done) return done.error();
     return out;
 }
+
+// Brings to the host as little of the logits as the sampler needs: a token a row, or a few largest
+// values, or row by row the whole.
+class DraftCycle::RowChoice {
+public:
+    static Result<RowChoice> make(DraftCycle& cycle, Tensor logits, const Request& request) {
+        RowChoice choice(cycle, logits, request);
+        choice.m_top = std::min<std::int64_t>(decidingLogits(request.sampling), logits.columns);
+        if (choice.m_top == 1) {
+            auto ids = cycle.argmaxRows(logits);
+            if (!ids) return ids.error();
+            choice.m_ids = std::move(*ids);
+        } else if (choice.m_top > 1 && choice.m_top <= Backend::kMaxTop) {
+            const Tensor values = shaped(cycle.m_values, logits.rows, choice.m_top);
+            const Tensor ids = shaped(cycle.m_ids, logits.rows, choice.m_top);
+            cycle.m_backend.largest(logits, values, ids);
+            choice.m_values.resize(std::size_t(logits.rows * choice.m_top));
+            choice.m_ids.resize(choice.m_values.size());
+            if (auto done = cycle.m_backend.copyOut(values, bytesOf(choice.m_values)); !done)
+                return done.error();
+            if (auto done = cycle.m_backend.copyOut(ids, bytesOf(choice.m_ids)); !done)
+                return done.error();
+        }
+        return choice;
+    }
+
+    Result<TokenId> choose(std::int64_t row, std::span<const TokenId> before,
+                           std::int64_t position) {
+        if (m_top == 1) return m_ids[std::size_t(row)];
+        if (!m_ids.empty()) {
+            const auto first = std::size_t(row * m_top), count = std::size_t(m_top);
+            return sampleFromLargest(std::span(m_values).subspan(first, count),
+                                     std::span(m_ids).subspan(first, count), m_request.sampling,
+                                     m_request.seed, position);
+        }
+        m_cycle.m_row.resize(std::size_t(m_logits.columns));
+        auto done = m_cycle.m_backend.copyOut(m_logits.rowRange(row, 1), bytesOf(m_cycle.m_row));
+        if (!done) return done.error();
+        return pick(m_cycle.m_row, m_request, before, position);
+    }
+
+private:
+    RowChoice(DraftCycle& cycle, Tensor logits, const Request& request)
+        : m_cycle(cycle), m_logits(logits), m_request(request) {}
+
+    DraftCycle& m_cycle;
+    Tensor m_logits;
+    const Request& m_request;
+    std::int64_t m_top = 0; // logits of a row on the host; 0: none yet
+    std::vector<TokenId> m_ids;
+    std::vector<float> m_values;
+};
 
 Result<std::vector<TokenId>> DraftCycle::draftTokens(TokenId anchor, int count,
                                                      const Request& request, std::stop_token stop) {
     if (auto done = projectPending(); !done) return done.error();
     auto rows = m_drafter->draft(anchor, *m_draftCache, stop, count);
     if (!rows) return rows.error();
-    std::vector<TokenId> drafts = argmaxRows(*rows);
+    auto chosen = argmaxRows(*rows);
+    if (!chosen) return chosen.error();
+    std::vector<TokenId> drafts = std::move(*chosen);
     if (request.endsTurn) {
         const auto end = std::find_if(drafts.begin(), drafts.end(), request.endsTurn);
         if (end != drafts.end()) drafts.erase(end + 1, drafts.end());
@@ -244,19 +314,14 @@ Result<DraftCycle::Step> DraftCycle::step(std::span<const TokenId> history, cons
 
     // Row i chooses the token at position + 1 + i. The sampler sees the same tokens before it as it
     // would without drafting, because the drafts before row i were accepted.
-    std::vector<TokenId> largest;
-    if (isPlainArgmax(request.sampling)) largest = argmaxRows(logits);
+    auto choice = RowChoice::make(*this, logits, request);
+    if (!choice) return choice.error();
     Step step;
     step.drafted = int(drafts.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        TokenId token = 0;
-        if (!largest.empty()) {
-            token = largest[i];
-        } else {
-            m_row.resize(std::size_t(logits.columns));
-            m_backend.copyOut(logits.rowRange(std::int64_t(i), 1), bytesOf(m_row));
-            token = pick(m_row, request, sequence, position + 1 + std::int64_t(i));
-        }
+        auto chosen = choice->choose(std::int64_t(i), sequence, position + 1 + std::int64_t(i));
+        if (!chosen) return chosen.error();
+        const TokenId token = *chosen;
         step.tokens.push_back(token);
         sequence.push_back(token);
         const bool accepted = i < drafts.size() && token == drafts[i];
@@ -327,7 +392,7 @@ Result<double> DraftCycle::timePass(int rows, TokenId anyToken, std::stop_token 
     const std::vector<TokenId> ids(std::size_t(rows), anyToken);
     const double start = now();
     if (auto done = forward(ids, {}, stop); !done) return done.error();
-    argmaxRows(m_target.logits(0, rows));
+    if (auto done = argmaxRows(m_target.logits(0, rows)); !done) return done.error();
     return now() - start;
 }
 
@@ -344,8 +409,9 @@ Result<void> DraftCycle::warmUp(TokenId anyToken, std::stop_token stop) {
     CHECK(length() == 0);
     const std::vector<TokenId> one{anyToken};
     if (auto done = read(one, {}, stop); !done) return done;
-    const std::vector<float> row = logitsAfterRead();
-    if (!std::all_of(row.begin(), row.end(), [](float value) { return std::isfinite(value); })) {
+    auto row = logitsAfterRead();
+    if (!row) return row.error();
+    if (!std::all_of(row->begin(), row->end(), [](float value) { return std::isfinite(value); })) {
         return Error{ErrorCode::InvalidFile,
                      "the model computes values that are not numbers; the file is "
                      "probably damaged"};

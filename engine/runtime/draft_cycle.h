@@ -114,7 +114,7 @@ public:
     std::int64_t length() const { return m_cache->length(); } // positions in the caches
     std::int64_t context() const { return m_cache->shape().context; }
     int maxRows() const { return m_maxRows; }
-    std::int64_t workingBytes() const { return m_tapMemory.bytes() + m_ids.bytes(); }
+    std::int64_t workingBytes() const { return m_tapMemory.bytes() + m_chosen.bytes(); }
     const KvCache& cache() const { return *m_cache; }
     const KvCache* draftCache() const { return m_draftCache.get(); }
 
@@ -123,7 +123,7 @@ public:
     Result<void> read(std::span<const TokenId> ids,
                       std::span<const TextModel::Input::ImageRows> images, std::stop_token stop);
     // The logits after the last token of the last read, on the host: F32 [vocabulary].
-    std::vector<float> logitsAfterRead();
+    Result<std::vector<float>> logitsAfterRead();
 
     struct Step {
         std::vector<TokenId> tokens; // written by this cycle, at least one
@@ -171,7 +171,9 @@ private:
                                              std::stop_token stop);
     Result<void> forward(std::span<const TokenId> ids,
                          std::span<const TextModel::Input::ImageRows> images, std::stop_token stop);
-    std::vector<TokenId> argmaxRows(Tensor rows);
+    Result<std::vector<TokenId>> argmaxRows(Tensor rows);
+    // The choice from rows of logits, one at a time. choose(i, before) is asked in ascending order.
+    class RowChoice;
 
     Backend& m_backend;
     TextModel& m_target;
@@ -182,12 +184,16 @@ private:
     std::int64_t m_lastRows = 0; // of the last forward
 
     // Taps of committed positions that the drafter has not taken in yet lie in the first rows; a
-    // pass writes its own behind them. Position of row 0: m_draftCache->length().
+    // pass puts its own behind them. Position of row 0: m_draftCache->length().
     Buffer m_tapMemory;
     Tensor m_taps; // F32 [tap rows, taps * width]; empty without a drafter
+    // Where small passes leave their taps: always the same rows, so that they can be replayed.
+    Tensor m_passTaps; // F32 [kMaxRows, taps * width]
     std::int64_t m_pending = 0;
 
-    Buffer m_ids;             // I32 [kMaxRows, 1], results of argmax
+    Buffer m_chosen;          // the two below
+    Tensor m_ids;             // I32 [kMaxRows, Backend::kMaxTop]
+    Tensor m_values;          // F32 [kMaxRows, Backend::kMaxTop]
     std::vector<float> m_row; // one row of logits on the host
     DraftPolicy m_policy;
 };

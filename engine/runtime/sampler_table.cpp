@@ -61,6 +61,35 @@ constexpr std::uint64_t mix(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
+// Runs the chain over the candidates and gives what is left its probabilities.
+std::vector<Candidate> narrowed(std::vector<Candidate> candidates, const SamplerSettings& settings,
+                                std::span<const std::int32_t> recent) {
+    for (const Sampler& sampler : kTable) sampler.apply(candidates, settings, recent);
+    if (candidates.empty()) return candidates;
+    double total = 0;
+    const double top = candidates.front().logit;
+    for (const Candidate& candidate : candidates) total += std::exp(candidate.logit - top);
+    for (Candidate& candidate : candidates) {
+        candidate.probability = float(std::exp(candidate.logit - top) / total);
+    }
+    return candidates;
+}
+
+// Gumbel-max: the largest of logit + noise has exactly the softmax's distribution.
+std::int32_t draw(const std::vector<Candidate>& left, std::uint64_t seed, std::int64_t position) {
+    if (left.size() == 1) return left.front().id;
+    double best = 0;
+    std::int32_t chosen = -1;
+    for (const Candidate& candidate : left) {
+        const double score = double(candidate.logit) + gumbelNoise(seed, position, candidate.id);
+        if (chosen < 0 || score > best) {
+            best = score;
+            chosen = candidate.id;
+        }
+    }
+    return chosen;
+}
+
 } // namespace
 
 std::span<const Sampler> samplerTable() {
@@ -92,15 +121,13 @@ std::vector<Candidate> survivors(std::span<const float> logits, const SamplerSet
             std::isnan(logits[i]) ? -std::numeric_limits<float>::infinity() : logits[i];
         candidates[i] = {std::int32_t(i), logit, 0};
     }
-    for (const Sampler& sampler : kTable) sampler.apply(candidates, settings, recent);
-    if (candidates.empty()) return candidates;
-    double total = 0;
-    const double top = candidates.front().logit;
-    for (const Candidate& candidate : candidates) total += std::exp(candidate.logit - top);
-    for (Candidate& candidate : candidates) {
-        candidate.probability = float(std::exp(candidate.logit - top) / total);
-    }
-    return candidates;
+    return narrowed(std::move(candidates), settings, recent);
+}
+
+int decidingLogits(const SamplerSettings& settings) {
+    const bool repetition = settings.repetition != 1.0f && settings.repetitionWindow > 0;
+    if (repetition) return 0;
+    return settings.temperature <= 0.0f ? 1 : settings.topK;
 }
 
 double gumbelNoise(std::uint64_t seed, std::int64_t position, std::int32_t id) {
@@ -123,19 +150,17 @@ std::int32_t sampleToken(std::span<const float> logits, const SamplerSettings& s
     if (isPlainArgmax(settings)) {
         return std::int32_t(std::max_element(logits.begin(), logits.end()) - logits.begin());
     }
-    // Gumbel-max: the largest of logit + noise has exactly the softmax's distribution.
-    const std::vector<Candidate> left = survivors(logits, settings, recent);
-    if (left.size() == 1) return left.front().id;
-    double best = 0;
-    std::int32_t chosen = -1;
-    for (const Candidate& candidate : left) {
-        const double score = double(candidate.logit) + gumbelNoise(seed, position, candidate.id);
-        if (chosen < 0 || score > best) {
-            best = score;
-            chosen = candidate.id;
-        }
-    }
-    return chosen;
+    return draw(survivors(logits, settings, recent), seed, position);
+}
+
+std::int32_t sampleFromLargest(std::span<const float> logits, std::span<const std::int32_t> ids,
+                               const SamplerSettings& settings, std::uint64_t seed,
+                               std::int64_t position) {
+    CHECK(!logits.empty() && logits.size() == ids.size());
+    if (isPlainArgmax(settings)) return ids.front();
+    std::vector<Candidate> candidates(logits.size());
+    for (std::size_t i = 0; i < logits.size(); ++i) candidates[i] = {ids[i], logits[i], 0};
+    return draw(narrowed(std::move(candidates), settings, {}), seed, position);
 }
 
 } // namespace engine

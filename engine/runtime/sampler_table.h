@@ -67,6 +67,9 @@ std::span<const Sampler> samplerTable();
 // Brings every number into its range; what is not a number becomes the default. For settings files.
 SamplerSettings clamped(SamplerSettings settings);
 
+// How many of the largest logits decide the choice alone; 0: the whole row does.
+int decidingLogits(const SamplerSettings& settings);
+
 // The surviving candidates of one row with their probabilities, largest first. `recent`: the tokens
 // before this position.
 std::vector<Candidate> survivors(std::span<const float> logits, const SamplerSettings& settings,
@@ -79,6 +82,12 @@ bool isPlainArgmax(const SamplerSettings& settings);
 std::int32_t sampleToken(std::span<const float> logits, const SamplerSettings& settings,
                          std::span<const std::int32_t> recent, std::uint64_t seed,
                          std::int64_t position);
+
+// The same token from the decidingLogits() largest logits alone, largest first, the lower id first
+// among equals.
+std::int32_t sampleFromLargest(std::span<const float> logits, std::span<const std::int32_t> ids,
+                               const SamplerSettings& settings, std::uint64_t seed,
+                               std::int64_t position);
 
 // The noise of one token at one position: a standard Gumbel value, a pure function of its
 // arguments.

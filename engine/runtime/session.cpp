@@ -294,8 +294,9 @@ Result<std::vector<float>> Session::State::read(Turn& turn) {
         reading.done = int(cycle.length() - start);
         turn.sink(reading);
     }
-    std::vector<float> logits = cycle.logitsAfterRead();
-    if (auto kept = keepPlace(logits); !kept) return kept.error();
+    auto logits = cycle.logitsAfterRead();
+    if (!logits) return logits.error();
+    if (auto kept = keepPlace(*logits); !kept) return kept.error();
     return logits;
 }
 

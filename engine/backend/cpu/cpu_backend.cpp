@@ -7,7 +7,10 @@
 #include "engine/base/memory_info.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace engine {
 
@@ -97,12 +100,13 @@ void CpuBackend::copyIn(std::span<const std::byte> host, Tensor to) {
                     static_cast<std::size_t>(bytes));
 }
 
-void CpuBackend::copyOut(Tensor from, std::span<std::byte> host) {
+Result<void> CpuBackend::copyOut(Tensor from, std::span<std::byte> host) {
     const std::int64_t bytes = from.rowBytes();
     CHECK(static_cast<std::int64_t>(host.size()) == from.rows * bytes);
     for (std::int64_t r = 0; r < from.rows; ++r)
         std::memcpy(host.data() + r * bytes, from.data + r * from.strideBytes,
                     static_cast<std::size_t>(bytes));
+    return {};
 }
 
 void CpuBackend::copy(Tensor from, Tensor to) {
@@ -213,6 +217,46 @@ void CpuBackend::argmax(Tensor z, Tensor ids) {
     CHECK(isF32(z) && ids.type == ElementType::I32 && ids.rows == z.rows);
     forRows(z.rows, z.columns, [&](std::int64_t r) {
         *intRow(ids, r) = static_cast<std::int32_t>(m_kernels.argmax(floatRow(z, r), z.columns));
+    });
+}
+
+void CpuBackend::largest(Tensor z, Tensor values, Tensor ids) {
+    CHECK(isF32(z) && isF32(values) && ids.type == ElementType::I32 && values.rows == z.rows &&
+          ids.rows == z.rows && ids.columns == values.columns && values.columns > 0 &&
+          values.columns <= std::min<std::int64_t>(kMaxTop, z.columns));
+    const auto count = static_cast<std::size_t>(values.columns);
+    forRows(z.rows, z.columns, [&](std::int64_t r) {
+        struct Entry {
+            float value;
+            std::int32_t id;
+        };
+        const auto before = [](const Entry& a, const Entry& b) {
+            return a.value != b.value ? a.value > b.value : a.id < b.id;
+        };
+        const float* row = floatRow(z, r);
+        const auto entry = [row](std::int64_t i) {
+            const float value =
+                std::isnan(row[i]) ? -std::numeric_limits<float>::infinity() : row[i];
+            return Entry{value, static_cast<std::int32_t>(i)};
+        };
+        // One pass with the best so far in a heap, the worst of them on top: almost every value is
+        // dismissed by one comparison.
+        std::array<Entry, kMaxTop> best;
+        const auto end = best.begin() + std::ptrdiff_t(count);
+        for (std::size_t i = 0; i < count; ++i) best[i] = entry(std::int64_t(i));
+        std::make_heap(best.begin(), end, before);
+        for (std::int64_t i = values.columns; i < z.columns; ++i) {
+            const Entry next = entry(i);
+            if (!before(next, best.front())) continue;
+            std::pop_heap(best.begin(), end, before);
+            *(end - 1) = next;
+            std::push_heap(best.begin(), end, before);
+        }
+        std::sort_heap(best.begin(), end, before);
+        for (std::size_t i = 0; i < count; ++i) {
+            floatRow(values, r)[i] = best[i].value;
+            intRow(ids, r)[i] = best[i].id;
+        }
     });
 }
 

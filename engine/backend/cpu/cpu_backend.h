@@ -53,9 +53,9 @@ public:
     Result<std::unique_ptr<Activations>> makeActivations(std::int64_t maxRows,
                                                          std::int64_t maxColumns) override;
     void copyIn(std::span<const std::byte> host, Tensor to) override;
-    void copyOut(Tensor from, std::span<std::byte> host) override;
+    Result<void> copyOut(Tensor from, std::span<std::byte> host) override;
     void copy(Tensor from, Tensor to) override;
-    void synchronize() override {}
+    Result<void> synchronize() override { return {}; }
 
     void embed(const Weight& table, Tensor ids, Tensor out) override;
     void gatherRows(Tensor x, Tensor indices, Tensor out) override;
@@ -75,6 +75,7 @@ public:
     void add(Tensor x, Tensor y) override;
     void softcap(Tensor z, float scale, float cap) override;
     void argmax(Tensor z, Tensor ids) override;
+    void largest(Tensor z, Tensor values, Tensor ids) override;
 
 private:
     CpuBackend(const CpuOptions& options, const KernelTable& kernels);

@@ -5,8 +5,10 @@
 
 #include "engine/backend/cpu/for_rows.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 namespace engine::test {
 namespace {
@@ -258,6 +260,36 @@ TEST(Argmax, TakesTheLowestIndexAmongEquals) {
         IntRows ids({-1, -1, -1, -1});
         backend->argmax(z.tensor(), ids.tensor());
         EXPECT_EQ(ids.values, (std::vector<std::int32_t>{20, 36, 9, 0})) << backend->name();
+    }
+}
+
+TEST(Largest, GivesTheFirstOfTheSortedRow) {
+    auto backend = makeBackend(CpuInstructions::Automatic, 2);
+    Rows z = noise(3, 500);
+    for (int i = 0; i < 500; i += 7) z.row(1)[i] = 2.0f; // more equals than places
+    z.row(2)[3] = NAN;
+    z.row(2)[4] = INFINITY;
+    for (const int count : {1, 20, 64}) {
+        Rows values(3, count);
+        IntRows ids(std::vector<std::int32_t>(std::size_t(3 * count), -1));
+        Tensor idRows = ids.tensor();
+        idRows.rows = 3;
+        idRows.columns = count;
+        idRows.strideBytes = count * 4;
+        backend->largest(z.tensor(), values.tensor(), idRows);
+        for (int r = 0; r < 3; ++r) {
+            const auto value = [&](std::int32_t i) {
+                return std::isnan(z.row(r)[i]) ? -INFINITY : z.row(r)[i];
+            };
+            std::vector<std::int32_t> order(500);
+            std::iota(order.begin(), order.end(), 0);
+            std::stable_sort(order.begin(), order.end(),
+                             [&](std::int32_t a, std::int32_t b) { return value(a) > value(b); });
+            for (int i = 0; i < count; ++i) {
+                EXPECT_EQ(ids.values[std::size_t(r * count + i)], order[std::size_t(i)]);
+                EXPECT_EQ(values.row(r)[i], value(order[std::size_t(i)]));
+            }
+        }
     }
 }
 

@@ -62,7 +62,10 @@ private:
     }
     float at(Tensor ring, std::int64_t capacity, std::int64_t p) const {
         std::vector<float> row(4);
-        m_backend.copyOut(ring.rowRange(p % capacity, 1), std::as_writable_bytes(std::span(row)));
+        EXPECT_TRUE(
+            m_backend
+                .copyOut(ring.rowRange(p % capacity, 1), std::as_writable_bytes(std::span(row)))
+                .ok());
         return row[0];
     }
     KvCache& m_cache;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -86,6 +87,40 @@ TEST(SamplerTable, TopKEqualsSorting) {
         sorted.resize(std::min<std::size_t>(sorted.size(), std::size_t(k)));
         EXPECT_EQ(idsOf(survivors(logits, settings, {})), idsOf(sorted)) << k;
     }
+}
+
+TEST(SamplerTable, TheLargestLogitsAloneGiveTheSameToken) {
+    std::mt19937 random(77);
+    std::normal_distribution<float> normal(0, 3);
+    std::vector<float> logits(3000);
+    for (int round = 0; round < 200; ++round) {
+        for (float& logit : logits) logit = normal(random);
+        logits[5] = logits[6] = 9; // equals among the largest
+        SamplerSettings settings;
+        settings.topK = 1 + int(random() % 64);
+        settings.topP = round % 2 ? 0.9f : 1.0f;
+        settings.minP = round % 3 ? 0.0f : 0.02f;
+        settings.temperature = round % 5 ? 0.2f * float(round % 7 + 1) : 0.0f;
+        const int deciding = decidingLogits(settings);
+        ASSERT_EQ(deciding, settings.temperature > 0 ? settings.topK : 1);
+        std::vector<std::int32_t> ids(logits.size());
+        std::iota(ids.begin(), ids.end(), 0);
+        std::stable_sort(ids.begin(), ids.end(), [&](std::int32_t a, std::int32_t b) {
+            return logits[std::size_t(a)] > logits[std::size_t(b)];
+        });
+        ids.resize(std::size_t(deciding));
+        std::vector<float> largest;
+        for (const std::int32_t id : ids) largest.push_back(logits[std::size_t(id)]);
+        EXPECT_EQ(sampleFromLargest(largest, ids, settings, 11, round),
+                  sampleToken(logits, settings, {}, 11, round))
+            << "round " << round;
+    }
+    SamplerSettings settings;
+    settings.repetition = 1.1f;
+    EXPECT_EQ(decidingLogits(settings), 0);
+    settings.repetition = 1.0f;
+    settings.topK = 0;
+    EXPECT_EQ(decidingLogits(settings), 0);
 }
 
 TEST(SamplerTable, TopPKeepsTheTokenThatReachesIt) {
