@@ -1,6 +1,7 @@
 #include "app/cli/memory_speed.h"
 
 #include "engine/backend/backend.h"
+#include "engine/backend/cpu/cpu_backend.h"
 #include "engine/base/memory_info.h"
 
 #include <algorithm>
@@ -54,9 +55,8 @@ std::uint64_t sumOf(const std::uint64_t* values, std::size_t count) {
     return total;
 }
 
-} // namespace
-
-double memoryReadBandwidth(engine::Backend& backend, int threads) {
+double readBandwidth(engine::CpuBackend& backend) {
+    const int threads = backend.options().threads;
     constexpr int kRounds = 9;
     constexpr std::int64_t kMost = std::int64_t(768) << 20;
     const std::int64_t bytes =
@@ -98,6 +98,13 @@ double memoryReadBandwidth(engine::Backend& backend, int threads) {
     for (const std::uint64_t sum : sums) total += sum;
     if (total == 0) return 0; // never: keeps the sums from being optimised away
     return *std::max_element(rounds.begin(), rounds.end());
+}
+
+} // namespace
+
+MemorySpeed memorySpeed(engine::Backend& backend) {
+    if (auto* cpu = dynamic_cast<engine::CpuBackend*>(&backend)) return {readBandwidth(*cpu), 0};
+    return {};
 }
 
 #ifdef _WIN32

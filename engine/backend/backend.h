@@ -190,6 +190,10 @@ public:
 
     virtual std::string name() const = 0;   // for people: "Processor, AVX-512, 2 threads"
     virtual MemoryState memory() const = 0; // of the memory that buffers come from
+    // True if embedding rows are read from the mapped file and its pages take the same memory.
+    virtual bool sharesFileMemory() const { return true; }
+    // Rows that a prompt is best read by.
+    virtual int rowsPerRead() const { return 256; }
 
     // ---- memory
     virtual Result<Buffer> allocate(std::int64_t bytes, std::string_view what) = 0; // zeroed

@@ -13,7 +13,9 @@
 #include "engine/token/tokenizer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
+#include <random>
 
 namespace engine {
 
@@ -120,7 +122,7 @@ Engine::~Engine() = default;
 Result<std::unique_ptr<Engine>> Engine::load(std::unique_ptr<Backend> backend,
                                              const ModelFiles& files, const EngineOptions& options,
                                              const LoadSink& progress, std::stop_token stop) {
-    CHECK(backend && options.prefillChunk > 0 && options.contextTokens >= 0);
+    CHECK(backend && options.prefillChunk >= 0 && options.contextTokens >= 0);
     try {
         std::unique_ptr<Engine> engine(new Engine);
         if (auto done = engine->loadParts(std::move(backend), files, options, progress, stop);
@@ -141,6 +143,7 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
     };
     State& s = *m;
     s.backend = std::move(backend);
+    const int chunk = options.prefillChunk > 0 ? options.prefillChunk : s.backend->rowsPerRead();
     say("Opening the files", 0, 0);
 
     // ---- the files, and whether they belong together
@@ -198,12 +201,16 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
     input.vision = s.visionSpec;
     input.draft = s.draftSpec;
     input.modelBytes = target->file->presentBytes();
+    if (!s.backend->sharesFileMemory()) {
+        if (const GgufTensor* table = target->file->tensor("token_embd.weight"))
+            input.modelBytes -= table->sizeBytes;
+    }
     input.visionBytes = projector ? projector->file->presentBytes() : 0;
     input.draftBytes = drafter ? drafter->file->presentBytes() : 0;
     input.freeBytes = options.checkMemory ? memory.freeBytes : 0;
     input.totalBytes = memory.totalBytes;
     input.kvType = options.kvType;
-    input.prefillChunk = options.prefillChunk;
+    input.prefillChunk = chunk;
     s.plan = planFor(input, options.contextTokens, projector.has_value(), drafter.has_value());
     if (!s.plan.fits) {
         return Error{ErrorCode::OutOfMemory, "this needs " + mebibytes(s.plan.memory.total()) +
@@ -223,11 +230,15 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
     auto textWeights = TextWeights::load(*s.backend, *target->file, s.textSpec,
                                          loading("Reading the model"), stop);
     if (!textWeights) return withContext(textWeights.error(), target->name);
-    const int passRows = std::max(options.prefillChunk, DraftCycle::kMaxRows);
+    const int passRows = std::max(chunk, DraftCycle::kMaxRows);
     auto text = TextModel::make(*s.backend, s.textSpec, *textWeights, passRows);
     if (!text) return text.error();
     s.text = std::move(*text);
-    s.memory.model = std::max(input.modelBytes, (*textWeights)->deviceBytes);
+    // The file's pages, or what the backend made of them.
+    const auto taken = [&](std::int64_t fileBytes, std::int64_t deviceBytes) {
+        return s.backend->sharesFileMemory() ? std::max(fileBytes, deviceBytes) : deviceBytes;
+    };
+    s.memory.model = taken(input.modelBytes, (*textWeights)->deviceBytes);
     before += tensorBytes(*target->file);
 
     if (projector) {
@@ -240,9 +251,9 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
         s.vision = std::move(*made);
         before += tensorBytes(*projector->file);
         s.memory.vision =
-            std::max(input.visionBytes, (*weights)->deviceBytes) + s.vision->workingBytes();
+            taken(input.visionBytes, (*weights)->deviceBytes) + s.vision->workingBytes();
     }
-    const int contextRows = DraftCycle::contextRows(options.prefillChunk);
+    const int contextRows = DraftCycle::contextRows(chunk);
     if (drafter) {
         auto weights = DraftWeights::load(*s.backend, *drafter->file, *s.draftSpec,
                                           loading("Reading the drafter"), stop);
@@ -250,8 +261,7 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
         auto made = DraftModel::make(*s.backend, *s.draftSpec, *weights, *s.text, contextRows);
         if (!made) return made.error();
         s.draft = std::move(*made);
-        s.memory.draft =
-            std::max(input.draftBytes, (*weights)->deviceBytes) + s.draft->workingBytes();
+        s.memory.draft = taken(input.draftBytes, (*weights)->deviceBytes) + s.draft->workingBytes();
         before += tensorBytes(*drafter->file);
     }
 
@@ -260,9 +270,9 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
     parts.backend = s.backend.get();
     parts.target = s.text.get();
     parts.drafter = s.draft.get();
-    parts.maxRows = options.prefillChunk;
-    auto cache = KvCache::make(*s.backend, targetKvShape(s.textSpec, s.plan.contextTokens,
-                                                         options.prefillChunk, options.kvType));
+    parts.maxRows = chunk;
+    auto cache = KvCache::make(
+        *s.backend, targetKvShape(s.textSpec, s.plan.contextTokens, chunk, options.kvType));
     if (!cache) return cache.error();
     parts.cache = std::move(*cache);
     s.memory.conversation = parts.cache->shape().totalBytes();
@@ -338,6 +348,27 @@ Session& Engine::session() {
 }
 DraftCycle& Engine::cycle() {
     return *m->cycle;
+}
+
+Result<double> Engine::timePicture(PixelSize size, std::stop_token stop) {
+    if (!m->vision) return 0.0;
+    RgbImage noise;
+    noise.width = size.width;
+    noise.height = size.height;
+    std::mt19937 random(1);
+    noise.pixels.resize(std::size_t(3) * std::size_t(size.width) * std::size_t(size.height));
+    for (std::uint8_t& value : noise.pixels) value = std::uint8_t(random());
+    const VisionSpec& spec = *m->visionSpec;
+    const PatchedImage patches =
+        cutPatches(resampleLanczos(noise, gridSize(size, spec.cellPixels(), spec.maxCells)), spec);
+    const auto now = [] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+            .count();
+    };
+    const double start = now();
+    if (auto rows = m->vision->encode(patches, stop); !rows) return rows.error();
+    if (auto done = m->backend->synchronize(); !done) return done.error();
+    return now() - start;
 }
 
 MemoryByPart Engine::memory() const {

@@ -7,6 +7,7 @@
 #include "engine/base/result.h"
 #include "engine/chat/prompt.h"
 #include "engine/chat/turn_event.h"
+#include "engine/model/image_patches.h"
 #include "engine/model/spec.h"
 #include "engine/runtime/kv_cache.h"
 #include "engine/runtime/placement.h"
@@ -34,7 +35,7 @@ struct ModelFiles {
 struct EngineOptions {
     std::int64_t contextTokens = 0; // 0: as many as fit free memory, at most the model's limit
     KvType kvType = KvType::F16;
-    int prefillChunk = 256;  // rows read at once
+    int prefillChunk = 0;    // rows read at once; 0: as the backend likes it
     bool checkMemory = true; // refuse before loading what would not fit
 };
 
@@ -76,6 +77,8 @@ public:
 
     Session& session();
     DraftCycle& cycle(); // below the session, for measuring: its caches must stay as they are
+    // Seconds to encode a picture of this size, for measuring; 0 without a projector.
+    Result<double> timePicture(PixelSize size, std::stop_token stop);
 
 private:
     Engine();

@@ -63,7 +63,7 @@ std::int64_t textWorkingBytes(const TextSpec& spec, int prefillChunk) {
 }
 
 std::int64_t draftWorkingBytes(const DraftSpec& spec, const TextSpec& text, int prefillChunk) {
-    const std::int64_t rows = DraftCycle::contextRows(prefillChunk);
+    const std::int64_t rows = DraftCycle::contextRows(prefillChunk) + DraftCycle::kMaxRows;
     const std::int64_t block = std::max(spec.blockSize, 64);
     const std::int64_t attention = std::int64_t(spec.heads) * spec.headSize;
     const std::int64_t taps = std::int64_t(spec.taps.size()) * text.width;
