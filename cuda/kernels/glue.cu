@@ -1,0 +1,155 @@
+// What stands between two matrix products of a pass with at most 16 rows, each in one kernel.
+//
+// Math: glue_residual: y = the product's segments in ascending order; y = rms norm of y (optional);
+//   x += y; the 8-bit form of rms norm of x (optional). glue_swiglu: g and u = the segments of two
+//   products; the 8-bit form of g * sigmoid(g) * u. All by the functions of row_math.cuh, so the
+//   bits are those of the separate kernels in rows.cu; the 8-bit form is that of int8_format.h.
+// Shapes: PartialSums and ActivationTile (formats.h); x F32, any stride. glue_residual: up to 32
+//   units of 256 columns (the model: 26). Rows that the last tile lacks become zeros.
+// Traffic: per row glue_residual reads 4 bytes per segment and column (the model: 2 or 6 segments,
+//   53 or 160 KB) and the row, writes the row and 1.41 bytes per column; all of it lies in the
+//   second level cache, so time is latency. glue_swiglu reads 16 bytes per column (312 KB per row).
+// Launch: a warp holds a unit of a row in registers from the loads to the last store; only the sums
+//   of the units go through shared memory, and every thread adds them in the same order.
+//   glue_residual_cluster (sm_90 and later): 8 blocks of up to 4 warps share a row, because one
+//   multiprocessor alone takes more than a microsecond to fetch the segments; each warp writes its
+//   sum into the shared memory of all 8. glue_residual: one block of up to 32 warps per row.
+//   glue_swiglu: one block per record, one warp per row of it. Norm weights are fetched before the
+//   wait for the product.
+// Needs: sm_75; clusters from sm_90.
+
+#include "cuda/kernels/row_args.h"
+#include "cuda/kernels/row_math.cuh"
+
+namespace cuda {
+namespace {
+
+// How the warps of a row tell each other the sums of their units. share() gives every warp of the
+// row `value` of each unit in sums[unit]; an array is used once per launch.
+
+struct InBlock {
+    __device__ void begin() {}
+    __device__ void ready() {}
+    __device__ void share(float* sums, int unit, float value, int lane) {
+        if (lane == 0) sums[unit] = value;
+        __syncthreads();
+    }
+};
+
+#if __CUDA_ARCH__ >= 900
+struct InCluster {
+    // Nothing may be written into a block that has not started: begin() says that this one has,
+    // ready() waits for the others.
+    __device__ void begin() { arrive(); }
+    __device__ void ready() { wait(); }
+    __device__ void share(float* sums, int unit, float value, int lane) {
+        if (lane < kGlueCluster) {
+            const auto own = static_cast<std::uint32_t>(__cvta_generic_to_shared(sums + unit));
+            std::uint32_t theirs;
+            asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+                         : "=r"(theirs)
+                         : "r"(own), "r"(lane));
+            asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(theirs), "f"(value) : "memory");
+        }
+        arrive();
+        wait();
+    }
+
+private:
+    // ".aligned" wants the warp's lanes together.
+    __device__ void arrive() {
+        __syncwarp();
+        asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    }
+    __device__ void wait() {
+        __syncwarp();
+        asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    }
+};
+#endif
+
+// One unit of a row, by one warp. kBatch: segments whose loads are in flight together. All warps of
+// the row, and all blocks of its cluster, go through the same exchanges.
+template<int kBatch, class Exchange>
+__device__ __forceinline__ void residualUnit(const GlueResidualArgs& a, std::int64_t row, int unit,
+                                             Exchange exchange) {
+    __shared__ float postSums[kMaxGlueUnits], nextSums[kMaxGlueUnits];
+    const int lane = threadIdx.x % 32;
+    const int columns = static_cast<int>(a.out.columns);
+    const int units = static_cast<int>(unitsOf(columns));
+    const int first = unit * kUnitColumns;
+    letNextStart();
+    if (row >= a.out.rows) {
+        waitForPrevious();
+        if (unit < units) writeMissing(a.out, row, unit, lane);
+        return;
+    }
+    exchange.begin();
+    // Warps beyond the row compute with zeros: every access is bounded by the columns.
+    const UnitPart postGamma = loadGamma(a.postGamma, first, columns, lane);
+    const UnitPart nextGamma = loadGamma(a.nextGamma, first, columns, lane);
+    waitForPrevious();
+    float* xRow = a.x + row * a.xStride;
+    UnitPart x = loadUnit(xRow, first, columns, lane);
+    UnitPart y = PartialUnit<kBatch>(a.y, static_cast<int>(row), first, columns, lane).sum();
+    exchange.ready();
+    if (a.hasPost) {
+        exchange.share(postSums, unit, unitSquares(y), lane);
+        const float factor = normFactor(rowSum(postSums, units), columns, a.postEps);
+#pragma unroll
+        for (int i = 0; i < 8; ++i) y.v[i] = normed(y.v[i], factor, postGamma.v[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) x.v[i] = __fadd_rn(x.v[i], y.v[i]);
+    storeUnit(xRow, first, columns, lane, x);
+    if (!a.hasNext) return;
+    exchange.share(nextSums, unit, unitSquares(x), lane);
+    if (unit >= units) return;
+    const float factor = normFactor(rowSum(nextSums, units), columns, a.nextEps);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) x.v[i] = normed(x.v[i], factor, nextGamma.v[i]);
+    writeQuantized(a.out, row, unit, lane, x);
+}
+
+} // namespace
+
+extern "C" __global__ void __launch_bounds__(32 * kMaxGlueUnits)
+    glue_residual(const __grid_constant__ GlueResidualArgs a) {
+    residualUnit<2>(a, blockIdx.x, threadIdx.x / 32, InBlock());
+}
+
+// Grid (8, rows): the 8 blocks of a row are one cluster.
+#if __CUDA_ARCH__ >= 900
+extern "C" __global__ void __cluster_dims__(kGlueCluster, 1, 1)
+    __launch_bounds__(32 * kMaxGlueUnits / kGlueCluster)
+        glue_residual_cluster(const __grid_constant__ GlueResidualArgs a) {
+    const int warps = blockDim.x / 32;
+    residualUnit<6>(a, blockIdx.y, blockIdx.x * warps + threadIdx.x / 32, InCluster());
+}
+#else
+// Never launched there; the table of kernels wants every name in every image.
+extern "C" __global__ void glue_residual_cluster(const __grid_constant__ GlueResidualArgs) {}
+#endif
+
+// Grid (tiles, units).
+extern "C" __global__ void __launch_bounds__(32 * kTileRows)
+    glue_swiglu(const __grid_constant__ GlueSwigluArgs a) {
+    letNextStart();
+    waitForPrevious();
+    const int lane = threadIdx.x % 32, unit = blockIdx.y, first = unit * kUnitColumns;
+    const int row = blockIdx.x * kTileRows + threadIdx.x / 32;
+    const int columns = static_cast<int>(a.out.columns);
+    if (row >= a.out.rows) {
+        writeMissing(a.out, row, unit, lane);
+        return;
+    }
+    PartialUnit<2> gateSums(a.gate, row, first, columns, lane);
+    PartialUnit<2> upSums(a.up, row, first, columns, lane);
+    UnitPart gate = gateSums.sum();
+    const UnitPart up = upSums.sum();
+#pragma unroll
+    for (int i = 0; i < 8; ++i) gate.v[i] = swiglu(gate.v[i], up.v[i]);
+    writeQuantized(a.out, row, unit, lane, gate);
+}
+
+} // namespace cuda
