@@ -1,0 +1,33 @@
+#pragma once
+// CudaActivations: rows prepared for matmul in the card's memory.
+//
+// What float weights need, the rows themselves, is kept only where it may be wanted: when float
+// matrices were among the weights imported before these activations were made (and after the
+// activations before them). A model imports its weights first and makes its activations then.
+
+#include "cuda/graph_cache.h"
+#include "cuda/handles.h"
+#include "cuda/kernels/formats.h"
+#include "engine/backend/backend.h"
+
+#include <cstdint>
+
+namespace cuda {
+
+struct CudaActivations final : engine::Activations {
+    DeviceBuffer tileMemory;
+    DeviceBuffer floatMemory; // empty: without the rows themselves
+    std::int64_t maxRows = 0;
+    std::int64_t maxColumns = 0;
+    GraphGuard guard; // goes first, before the memory
+
+    // [unit][tile], ceil(rows / 8) tiles.
+    ActivationTile* tiles() const { return reinterpret_cast<ActivationTile*>(tileMemory.data()); }
+    bool keepsFloats() const { return bool(floatMemory); }
+    // F32 [rows, columns] of the last quantize.
+    engine::Tensor floats() const {
+        return {floatMemory.data(), engine::ElementType::F32, rows, columns, columns * 4};
+    }
+};
+
+} // namespace cuda
