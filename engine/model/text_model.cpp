@@ -91,7 +91,11 @@ Result<void> TextModel::State::makeBuffers() {
 void TextModel::State::bringIn(const Input& input) {
     std::iota(hostPositions.begin(), hostPositions.begin() + rows,
               static_cast<std::int32_t>(input.firstPosition));
-    backend.copyIn(std::as_bytes(input.ids), ids.rowRange(0, rows));
+    if (input.deviceIds.empty()) {
+        backend.copyIn(std::as_bytes(input.ids), ids.rowRange(0, rows));
+    } else {
+        backend.copy(input.deviceIds, ids.rowRange(0, rows));
+    }
     backend.copyIn(std::as_bytes(std::span(hostPositions).first(static_cast<std::size_t>(rows))),
                    positions.rowRange(0, rows));
 }
@@ -210,7 +214,8 @@ std::int64_t TextModel::workingBytes() const {
 
 Result<void> TextModel::forward(const Input& input, KvCache& cache, const Taps& taps,
                                 std::stop_token stop) {
-    const auto count = static_cast<std::int64_t>(input.ids.size());
+    const std::int64_t count =
+        input.deviceIds.empty() ? std::int64_t(input.ids.size()) : input.deviceIds.rows;
     CHECK(count > 0 && count <= m->maxRows && input.firstPosition == cache.length());
     State& s = *m;
     s.rows = count;

@@ -48,6 +48,7 @@ public:
             Tensor rows;
         };
         std::span<const ImageRows> images;
+        Tensor deviceIds; // I32 [rows, 1] in backend memory: read instead of ids, if not empty
     };
 
     // Residual entering each tapped layer, for the drafter: F32 [rows, taps * width], concatenated

@@ -33,9 +33,12 @@ std::array<RunningMean, PassTimes::kMaxRows> DraftPolicy::filled() {
     return out;
 }
 
-void DraftPolicy::seed(int rows, double passSeconds, double draftSeconds) {
-    m_pass.seed(rows, passSeconds);
-    if (rows > 1) m_draft.seed(rows - 1, draftSeconds);
+void DraftPolicy::seed(double singleSeconds, int rows, double rowsSeconds, double draftSeconds) {
+    CHECK(rows > 1);
+    m_single = RunningMean(singleSeconds, 0, 0.1);
+    m_times.seed(rows, rowsSeconds + draftSeconds);
+    const double perRow = (rowsSeconds - singleSeconds) / (rows - 1);
+    m_times.seed(2, singleSeconds + perRow + draftSeconds);
 }
 
 double DraftPolicy::expectedTokens(int drafts) const {
@@ -49,12 +52,12 @@ double DraftPolicy::expectedTokens(int drafts) const {
 }
 
 double DraftPolicy::speed(int drafts) const {
-    const double seconds = m_pass.at(drafts + 1) + (drafts > 0 ? m_draft.at(drafts) : 0.0);
+    const double seconds = drafts > 0 ? m_times.at(drafts + 1) : m_single.value();
     return seconds > 0 ? expectedTokens(drafts) / seconds : 0;
 }
 
 int DraftPolicy::best() const {
-    if (m_pass.at(1) <= 0) return m_most;
+    if (m_single.value() <= 0) return m_most;
     int found = 0;
     double highest = speed(0);
     for (int drafts = 1; drafts <= m_most; ++drafts) {
@@ -97,9 +100,9 @@ int DraftPolicy::next(DraftLength wish) {
 void DraftPolicy::record(const Cycle& cycle) {
     ++m_cycles;
     const int tokens = cycle.accepted + 1;
-    m_pass.add(cycle.drafted + 1, cycle.passSeconds);
-    m_speed.add(tokens, cycle.draftSeconds + cycle.passSeconds);
+    m_speed.add(tokens, cycle.seconds);
     if (cycle.drafted == 0) {
+        m_single.add(cycle.seconds);
         m_sinceSingle = 0;
         if (m_pausedTokens > 0 && (m_pausedTokens -= tokens) <= 0) {
             m_pausedTokens = 0;
@@ -109,15 +112,16 @@ void DraftPolicy::record(const Cycle& cycle) {
         return;
     }
     m_sinceSingle += tokens;
-    m_draft.add(cycle.drafted, cycle.draftSeconds);
+    m_times.add(cycle.drafted + 1, cycle.seconds);
     if (m_probesLeft > 0) --m_probesLeft;
-    for (int i = 0; i < cycle.drafted && i <= cycle.accepted; ++i) {
+    const int judged = std::min(cycle.drafted, cycle.accepted + (cycle.ended ? 0 : 1));
+    for (int i = 0; i < judged; ++i) {
         m_survival[std::size_t(i)].add(i < cycle.accepted ? 1.0 : 0.0);
     }
 }
 
 double DraftPolicy::gain() const {
-    return m_most > 0 ? m_speed.tokensPerSecond() * m_pass.at(1) : 0;
+    return m_most > 0 ? m_speed.tokensPerSecond() * m_single.value() : 0;
 }
 
 // ---- DraftCycle
@@ -136,13 +140,14 @@ Result<std::unique_ptr<DraftCycle>> DraftCycle::make(Parts parts) {
     CHECK(parts.cache->shape().maxBatch >= std::max(parts.maxRows, kMaxRows));
     std::unique_ptr<DraftCycle> cycle(new DraftCycle(std::move(parts)));
     const std::int64_t top = std::int64_t(kMaxRows) * Backend::kMaxTop;
-    auto chosen =
-        cycle->m_backend.allocate(2 * elementBytes(ElementType::I32, top), "chosen tokens");
+    const std::int64_t topBytes = elementBytes(ElementType::I32, top);
+    auto chosen = cycle->m_backend.allocate(2 * topBytes + elementBytes(ElementType::I32, kMaxRows),
+                                            "chosen tokens");
     if (!chosen) return chosen.error();
     cycle->m_chosen = std::move(*chosen);
     cycle->m_ids = cycle->m_chosen.tensor(ElementType::I32, 1, top);
-    cycle->m_values =
-        cycle->m_chosen.tensor(ElementType::F32, 1, top, elementBytes(ElementType::I32, top));
+    cycle->m_values = cycle->m_chosen.tensor(ElementType::F32, 1, top, topBytes);
+    cycle->m_block = cycle->m_chosen.tensor(ElementType::I32, kMaxRows, 1, 2 * topBytes);
     if (cycle->m_drafter) {
         const DraftSpec& spec = cycle->m_drafter->spec();
         const std::int64_t columns = std::int64_t(spec.taps.size()) * cycle->m_target.spec().width;
@@ -158,12 +163,12 @@ Result<std::unique_ptr<DraftCycle>> DraftCycle::make(Parts parts) {
     return cycle;
 }
 
-Result<void> DraftCycle::forward(std::span<const TokenId> ids,
-                                 std::span<const TextModel::Input::ImageRows> images,
-                                 std::stop_token stop) {
-    const std::int64_t count = std::int64_t(ids.size());
+Result<void> DraftCycle::forward(TextModel::Input input, std::stop_token stop) {
+    const std::int64_t count =
+        input.deviceIds.empty() ? std::int64_t(input.ids.size()) : input.deviceIds.rows;
+    input.firstPosition = length();
     m_lastRows = count;
-    if (!m_drafter) return m_target.forward({ids, length(), images}, *m_cache, {}, stop);
+    if (!m_drafter) return m_target.forward(input, *m_cache, {}, stop);
 
     if (m_pending + count > m_taps.rows) {
         if (auto done = projectPending(); !done) return done;
@@ -172,7 +177,7 @@ Result<void> DraftCycle::forward(std::span<const TokenId> ids,
     const bool small = count <= kMaxRows;
     const TextModel::Taps taps{m_drafter->spec().taps,
                                small ? m_passTaps.rowRange(0, count) : place};
-    auto done = m_target.forward({ids, length(), images}, *m_cache, taps, stop);
+    auto done = m_target.forward(input, *m_cache, taps, stop);
     if (done && small) m_backend.copy(taps.out, place);
     return done;
 }
@@ -191,7 +196,7 @@ Result<void> DraftCycle::read(std::span<const TokenId> ids,
                               std::span<const TextModel::Input::ImageRows> images,
                               std::stop_token stop) {
     CHECK(!ids.empty() && std::int64_t(ids.size()) <= m_maxRows);
-    if (auto done = forward(ids, images, stop); !done) return done;
+    if (auto done = forward({ids, 0, images, {}}, stop); !done) return done;
     const std::int64_t before = length();
     m_cache->commit(before + std::int64_t(ids.size()));
     if (!m_drafter) return {};
@@ -269,19 +274,13 @@ private:
     std::vector<float> m_values;
 };
 
-Result<std::vector<TokenId>> DraftCycle::draftTokens(TokenId anchor, int count,
-                                                     const Request& request, std::stop_token stop) {
+Result<Tensor> DraftCycle::draftBlock(TokenId anchor, int count, std::stop_token stop) {
     if (auto done = projectPending(); !done) return done.error();
     auto rows = m_drafter->draft(anchor, *m_draftCache, stop, count);
     if (!rows) return rows.error();
-    auto chosen = argmaxRows(*rows);
-    if (!chosen) return chosen.error();
-    std::vector<TokenId> drafts = std::move(*chosen);
-    if (request.endsTurn) {
-        const auto end = std::find_if(drafts.begin(), drafts.end(), request.endsTurn);
-        if (end != drafts.end()) drafts.erase(end + 1, drafts.end());
-    }
-    return drafts;
+    m_backend.copyIn(std::as_bytes(std::span(&anchor, 1)), m_block.rowRange(0, 1));
+    m_backend.argmax(*rows, m_block.rowRange(1, count));
+    return m_block.rowRange(0, count + 1);
 }
 
 TokenId pick(std::span<const float> logits, const DraftCycle::Request& request,
@@ -299,26 +298,30 @@ Result<DraftCycle::Step> DraftCycle::step(std::span<const TokenId> history, cons
     const int wanted = int(std::min<std::int64_t>(m_policy.next(request.draftLength), most));
     std::vector<TokenId> sequence(history.begin(),
                                   history.end()); // with the drafts that proved right
-    std::vector<TokenId> drafts;
+    TextModel::Input input;
+    input.ids = history.last(1);
     if (wanted > 0) {
-        auto drafted = draftTokens(history.back(), wanted, request, stop);
-        if (!drafted) return drafted.error();
-        drafts = std::move(*drafted);
+        auto block = draftBlock(history.back(), wanted, stop);
+        if (!block) return block.error();
+        input.deviceIds = *block;
     }
-    const double drafted = now();
-
-    std::vector<TokenId> rows{history.back()};
-    rows.insert(rows.end(), drafts.begin(), drafts.end());
-    if (auto done = forward(rows, {}, stop); !done) return done.error();
-    const Tensor logits = m_target.logits(0, std::int64_t(rows.size()));
+    if (auto done = forward(input, stop); !done) return done.error();
+    const Tensor logits = m_target.logits(0, m_lastRows);
+    // The first wait: drafts and choices come to the host together.
+    auto choice = RowChoice::make(*this, logits, request);
+    if (!choice) return choice.error();
+    std::vector<TokenId> drafts(static_cast<std::size_t>(wanted));
+    if (wanted > 0) {
+        auto done = m_backend.copyOut(m_block.rowRange(1, wanted), bytesOf(drafts));
+        if (!done) return done.error();
+    }
 
     // Row i chooses the token at position + 1 + i. The sampler sees the same tokens before it as it
     // would without drafting, because the drafts before row i were accepted.
-    auto choice = RowChoice::make(*this, logits, request);
-    if (!choice) return choice.error();
     Step step;
-    step.drafted = int(drafts.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+    step.drafted = wanted;
+    bool ended = false;
+    for (std::size_t i = 0; i <= drafts.size(); ++i) {
         auto chosen = choice->choose(std::int64_t(i), sequence, position + 1 + std::int64_t(i));
         if (!chosen) return chosen.error();
         const TokenId token = *chosen;
@@ -326,7 +329,10 @@ Result<DraftCycle::Step> DraftCycle::step(std::span<const TokenId> history, cons
         sequence.push_back(token);
         const bool accepted = i < drafts.size() && token == drafts[i];
         if (accepted) ++step.accepted;
-        if (!accepted || (request.endsTurn && request.endsTurn(token))) break;
+        const bool ends = request.endsTurn && request.endsTurn(token);
+        if (ends) step.drafted = std::min(wanted, int(i) + 1);
+        ended = ends && accepted;
+        if (!accepted || ends) break;
     }
 
     // The anchor and the tokens written before the last one were in the pass; the last is the next
@@ -334,7 +340,7 @@ Result<DraftCycle::Step> DraftCycle::step(std::span<const TokenId> history, cons
     const std::int64_t kept = std::int64_t(step.tokens.size());
     m_cache->commit(position + kept);
     if (m_drafter) m_pending += kept;
-    m_policy.record({step.drafted, step.accepted, drafted - start, now() - drafted});
+    m_policy.record({wanted, step.accepted, now() - start, ended});
     return step;
 }
 
@@ -391,7 +397,7 @@ Result<double> DraftCycle::timePass(int rows, TokenId anyToken, std::stop_token 
     CHECK(rows >= 1 && rows <= kMaxRows && length() + rows <= context());
     const std::vector<TokenId> ids(std::size_t(rows), anyToken);
     const double start = now();
-    if (auto done = forward(ids, {}, stop); !done) return done.error();
+    if (auto done = forward({ids, 0, {}, {}}, stop); !done) return done.error();
     if (auto done = argmaxRows(m_target.logits(0, rows)); !done) return done.error();
     return now() - start;
 }
@@ -399,9 +405,10 @@ Result<double> DraftCycle::timePass(int rows, TokenId anyToken, std::stop_token 
 Result<double> DraftCycle::timeDraft(TokenId anyToken, std::stop_token stop) {
     CHECK(m_drafter);
     const double start = now();
-    auto drafts = draftTokens(
-        anyToken, std::min(m_drafter->spec().blockSize - 1, DraftLength::kMax), {}, stop);
-    if (!drafts) return drafts.error();
+    auto block =
+        draftBlock(anyToken, std::min(m_drafter->spec().blockSize - 1, DraftLength::kMax), stop);
+    if (!block) return block.error();
+    if (auto done = m_backend.synchronize(); !done) return done.error();
     return now() - start;
 }
 
@@ -419,11 +426,12 @@ Result<void> DraftCycle::warmUp(TokenId anyToken, std::stop_token stop) {
     if (m_drafter && context() > 2 * kMaxRows) {
         auto draft = timeDraft(anyToken, stop);
         if (!draft) return draft.error();
-        for (const int rows : {m_policy.most() + 1, 1}) {
-            auto pass = timePass(rows, anyToken, stop);
-            if (!pass) return pass.error();
-            m_policy.seed(rows, *pass, *draft);
-        }
+        const int widest = m_policy.most() + 1;
+        auto wide = timePass(widest, anyToken, stop);
+        if (!wide) return wide.error();
+        auto single = timePass(1, anyToken, stop);
+        if (!single) return single.error();
+        m_policy.seed(*single, widest, *wide, *draft);
     }
     clear();
     return {};

@@ -40,12 +40,13 @@ public:
     struct Cycle {
         int drafted = 0;
         int accepted = 0;
-        double draftSeconds = 0; // making the drafts
-        double passSeconds = 0;  // the target's pass and the choice of tokens
+        double seconds = 0; // making the drafts, the target's pass and the choice of tokens
+        bool ended = false; // the turn ended: the draft after the accepted ones was not judged
     };
     void record(const Cycle& cycle);
-    // First values, measured while loading: a pass over so many rows, and the drafts for it.
-    void seed(int rows, double passSeconds, double draftSeconds);
+    // First values, measured while loading: the target's pass over one row and over `rows` > 1, and
+    // the drafts for it.
+    void seed(double singleSeconds, int rows, double rowsSeconds, double draftSeconds);
 
     int most() const { return m_most; }
     bool paused() const { return m_pausedTokens > 0; }
@@ -53,7 +54,6 @@ public:
     double gain() const;
     // Tokens that a cycle with so many drafts brings on average, by what was seen.
     double expectedTokens(int drafts) const;
-    const PassTimes& passTimes() const { return m_pass; }
 
 private:
     int best() const;
@@ -68,8 +68,8 @@ private:
     static constexpr int kWidenEvery = 16;   // cycles after which a wider one is tried
 
     int m_most = 0;
-    PassTimes m_pass;  // of the target, by rows
-    PassTimes m_draft; // of the drafter, by drafts
+    RunningMean m_single; // seconds of a cycle without drafts; 0: not known yet
+    PassTimes m_times;    // of a cycle with drafts, by rows of its pass
     // Chance that draft i is accepted where all before it were.
     std::array<RunningMean, PassTimes::kMaxRows> m_survival = filled();
     SpeedMeter m_speed;
@@ -106,7 +106,7 @@ public:
         std::uint64_t seed = 0;
         DraftLength draftLength;
         std::function<bool(TokenId)>
-            endsTurn; // drafts after such a token are not looked at; may be empty
+            endsTurn; // nothing is written after such a token; may be empty
     };
 
     // ---- the sequence
@@ -127,7 +127,7 @@ public:
 
     struct Step {
         std::vector<TokenId> tokens; // written by this cycle, at least one
-        int drafted = 0;
+        int drafted = 0;             // and judged: those behind an end of the turn do not count
         int accepted = 0;
     };
     // One cycle. `history`: all tokens so far, the last of which is written but not yet in the
@@ -167,10 +167,10 @@ public:
 private:
     explicit DraftCycle(Parts parts);
     Result<void> projectPending();
-    Result<std::vector<TokenId>> draftTokens(TokenId anchor, int count, const Request& request,
-                                             std::stop_token stop);
-    Result<void> forward(std::span<const TokenId> ids,
-                         std::span<const TextModel::Input::ImageRows> images, std::stop_token stop);
+    // Puts the anchor and `count` drafts after it into m_block and returns those rows. Nothing
+    // comes to the host.
+    Result<Tensor> draftBlock(TokenId anchor, int count, std::stop_token stop);
+    Result<void> forward(TextModel::Input input, std::stop_token stop);
     Result<std::vector<TokenId>> argmaxRows(Tensor rows);
     // The choice from rows of logits, one at a time. choose(i, before) is asked in ascending order.
     class RowChoice;
@@ -191,7 +191,8 @@ private:
     Tensor m_passTaps; // F32 [kMaxRows, taps * width]
     std::int64_t m_pending = 0;
 
-    Buffer m_chosen;          // the two below
+    Buffer m_chosen;          // the three below
+    Tensor m_block;           // I32 [kMaxRows, 1]: an anchor and its drafts
     Tensor m_ids;             // I32 [kMaxRows, Backend::kMaxTop]
     Tensor m_values;          // F32 [kMaxRows, Backend::kMaxTop]
     std::vector<float> m_row; // one row of logits on the host

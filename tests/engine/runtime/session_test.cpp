@@ -161,7 +161,7 @@ TEST_F(SessionTest, AnEndTokenWithinAnAcceptedBlockEndsTheTurn) {
         auto step = cycle.step(history, request, 64, {});
         ASSERT_TRUE(step.ok());
         EXPECT_EQ(step->tokens, Ids(wanted.begin() + 1, wanted.begin() + end + 1));
-        EXPECT_EQ(step->drafted, end); // nothing after it was even looked at
+        EXPECT_EQ(step->drafted, end); // nothing after it was judged
         EXPECT_EQ(step->accepted, end);
         EXPECT_EQ(cycle.length(),
                   std::int64_t(prompt.size()) + end); // the end token is not in the caches
