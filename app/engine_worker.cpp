@@ -30,11 +30,6 @@ class EngineRoom : public QObject {
 public:
     void load(const LoadRequest& request, std::stop_token stop) {
         m_engine.reset();
-        Result<std::unique_ptr<engine::Backend>> backend = makeBackend(request.backend);
-        if (!backend.ok()) {
-            emit loadFailed(backend.error());
-            return;
-        }
         Clock::time_point last; // long ago
         std::string lastPhase;
         const auto progress = [&](const engine::LoadProgress& step) {
@@ -46,21 +41,23 @@ public:
             lastPhase = step.phase;
             emit loadProgress(step);
         };
-        Result<std::unique_ptr<engine::Engine>> engine = engine::Engine::load(
-            std::move(backend.value()), request.files, request.options, progress, stop);
-        if (engine.ok() && stop.stop_requested()) {
+        Result<LoadedEngine> done =
+            loadEngine(request.backend, request.files, request.options, progress, stop);
+        if (done.ok() && stop.stop_requested()) {
             emit loadFailed(Error{ErrorCode::Cancelled, "loading was stopped"});
             return;
         }
-        if (!engine.ok()) {
-            emit loadFailed(engine.error());
+        if (!done.ok()) {
+            emit loadFailed(done.error());
             return;
         }
-        m_engine = std::move(engine.value());
+        m_engine = std::move(done.value().engine);
         LoadedModel model;
         model.files = request.files;
         model.name = QString::fromStdString(m_engine->text().name);
         model.backendName = QString::fromStdString(m_engine->backend().name());
+        model.onCard = done.value().onCard;
+        model.whyNotCard = QString::fromStdString(done.value().whyNotCard);
         model.modelKey = m_engine->modelKey();
         if (m_engine->vision()) model.vision = *m_engine->vision();
         model.draft = m_engine->draft() != nullptr;

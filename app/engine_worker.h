@@ -26,6 +26,8 @@ struct LoadedModel {
     engine::ModelFiles files;
     QString name;        // of the model, as its file says
     QString backendName; // "Processor, AVX2, 8 threads"
+    bool onCard = false;
+    QString whyNotCard; // why a card that is there is not used; empty: it is, or there is none
     std::string modelKey;
     std::optional<engine::VisionSpec> vision; // empty: no pictures
     bool draft = false;

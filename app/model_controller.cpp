@@ -3,6 +3,7 @@
 #include "app/backend_choice.h"
 #include "app/error_text.h"
 #include "app/model_slots.h"
+#include "app/place_text.h"
 #include "ui/composer.h"
 #include "ui/empty_chat.h"
 #include "ui/sidebar.h"
@@ -102,6 +103,8 @@ void ModelController::connectEngine() {
         showEmptyChat();
         showChat();
         m_window.composer().focusText();
+        m_window.hideNotice(QString::fromLatin1(kPlaceNotice));
+        if (!model.whyNotCard.isEmpty()) m_window.showNotice(placeNotice(model.whyNotCard));
         emit modelChanged();
     });
     connect(&m_engine, &EngineWorker::loadFailed, this, [this](const Error& error) {
@@ -164,6 +167,7 @@ void ModelController::open(const QStringList& files) {
 
 ModelController::Inspected ModelController::inspect(const std::vector<std::filesystem::path>& files,
                                                     const ModelSlots& current, bool companions) {
+    automaticPlace(); // opening the driver takes a while the first time: not on the GUI thread
     Inspected result;
     result.trio = engine::sortIntoSlots(files, current);
     if (companions) result.trio = withCompanions(std::move(result.trio));
@@ -351,10 +355,14 @@ void ModelController::plan() {
         m_window.setup().setPlan(std::nullopt);
         return;
     }
-    const engine::MemoryState memory = memoryToUse();
-    m_input->totalBytes = memory.totalBytes;
-    // What the loaded model takes comes free when another is loaded.
-    m_input->freeBytes = memory.freeBytes + (m_model ? m_model->memory.total() : 0);
+    ComputePlace place = automaticPlace();
+    const auto planIn = [&](qint64 context, const ui::PlanChoice& choice) {
+        m_input->totalBytes = place.memory.totalBytes;
+        // What the loaded model takes comes free when another is loaded.
+        m_input->freeBytes = place.memory.freeBytes;
+        if (m_model && m_model->onCard == place.card) m_input->freeBytes += m_model->memory.total();
+        return engine::planFor(*m_input, context, choice.vision, choice.draft);
+    };
     ui::PlanState state;
     state.visionPossible = m_input->vision.has_value();
     state.draftPossible = m_input->draft.has_value();
@@ -363,9 +371,16 @@ void ModelController::plan() {
     state.maxContextTokens = m_input->text.contextLimit;
     qint64 context = m_choice.contextTokens;
     if (state.maxContextTokens > 0) context = std::min(context, state.maxContextTokens);
-    state.plan = engine::planFor(*m_input, context, state.choice.vision, state.choice.draft);
+    state.plan = planIn(context, state.choice);
+    state.place = placeSentence(place);
+    if (!state.plan.fits && place.card) {
+        // As loading does: what the card cannot hold runs on the processor.
+        const QString card = QString::fromStdString(place.name);
+        place = processorPlace();
+        state.plan = planIn(context, state.choice);
+        state.place = tooLargeForCard(card);
+    }
     state.choice.contextTokens = state.plan.contextTokens;
-    state.place = placeSentence();
     if (!state.plan.fits) {
         for (const engine::PlacementPlan& offer : engine::planAll(*m_input)) {
             if (offer.fits) state.offers.push_back(offer);

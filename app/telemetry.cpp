@@ -92,7 +92,8 @@ std::optional<engine::AnswerFigures> Telemetry::lastFigures() const {
 }
 
 ui::MemoryFigures Telemetry::memoryFigures() const {
-    const engine::MemoryState memory = memoryToUse();
+    const engine::MemoryState memory =
+        (m_model->onCard ? automaticPlace() : processorPlace()).memory;
     ui::MemoryFigures figures;
     figures.parts = m_model->memory;
     figures.totalBytes = memory.totalBytes;
@@ -112,9 +113,10 @@ void Telemetry::showMemoryDot(const ui::MemoryFigures& figures) {
                                                : ui::NoticeKind::Info;
     m_window.setMemoryDot(
         tr("%1 of %2 GiB").arg(gibibytes(used), gibibytes(figures.totalBytes)), kind,
-        kind == ui::NoticeKind::Info
-            ? tr("Memory in use on your computer. There is room left.")
-            : tr("Memory is nearly full. Close other programs, or use a shorter conversation."));
+        kind != ui::NoticeKind::Info
+            ? tr("Memory is nearly full. Close other programs, or use a shorter conversation.")
+        : m_model->onCard ? tr("Memory in use on your graphics card. There is room left.")
+                          : tr("Memory in use on your computer. There is room left."));
 }
 
 void Telemetry::showStatus() {

@@ -1,12 +1,13 @@
 // The options of every command that computes.
 
+#include "app/backend_choice.h"
 #include "app/cli/options.h"
-#include "engine/backend/cpu/cpu_backend.h"
 #include "engine/chat/conversation.h"
 #include "engine/runtime/kv_cache.h"
 #include "engine/runtime/sampler_table.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <list>
 #include <string>
 #include <utility>
@@ -30,26 +31,46 @@ std::vector<OptionSpec> withComputeOptions(std::vector<OptionSpec> own) {
     return own;
 }
 
-Result<std::unique_ptr<engine::Backend>> openBackend(const Options& options) {
+Result<BackendWish> backendWishOption(const Options& options) {
     static constexpr std::string_view kBackends[] = {"auto", "cpu", "cuda"};
+    static constexpr BackendKind kKinds[] = {BackendKind::Automatic, BackendKind::Processor,
+                                             BackendKind::Card};
     auto kind = options.choice("--backend", 0, kBackends);
     if (!kind) return kind.error();
-    if (kBackends[std::size_t(*kind)] == "cuda") {
-        return engine::Error{engine::ErrorCode::Unsupported,
-                             "this build has no part for graphics cards; use --backend cpu"};
-    }
     static constexpr std::string_view kMaths[] = {"int8", "float"};
     auto math = options.choice("--math", 0, kMaths);
     if (!math) return math.error();
     auto threads = options.integer("--threads", 0, 1, 1024);
     if (!threads) return threads.error();
+    auto kvType = kvTypeOption(options);
+    if (!kvType) return kvType.error();
 
-    engine::CpuOptions cpu;
-    cpu.math = *math == 0 ? engine::CpuMath::Int8 : engine::CpuMath::Float;
-    cpu.threads = int(*threads);
-    auto backend = engine::CpuBackend::make(cpu);
-    if (!backend) return backend.error();
-    return std::unique_ptr<engine::Backend>(std::move(*backend));
+    BackendWish wish;
+    wish.kind = kKinds[std::size_t(*kind)];
+    wish.floatMath = *math == 1;
+    wish.threads = int(*threads);
+    // Neither is there on the card.
+    const bool processorsAlone = wish.floatMath || *kvType == engine::KvType::F32;
+    if (processorsAlone && wish.kind == BackendKind::Card) {
+        return engine::Error{engine::ErrorCode::Unsupported,
+                             "--math float and --kv f32 need --backend cpu"};
+    }
+    if (processorsAlone) wish.kind = BackendKind::Processor;
+    return wish;
+}
+
+Result<std::unique_ptr<engine::Backend>> openBackend(const Options& options) {
+    auto wish = backendWishOption(options);
+    if (!wish) return wish.error();
+    auto chosen = chooseBackend(*wish);
+    if (!chosen) return chosen.error();
+    sayWhyNotCard(chosen->whyNotCard);
+    return std::move(chosen->backend);
+}
+
+void sayWhyNotCard(const std::string& whyNotCard) {
+    if (whyNotCard.empty()) return;
+    std::fprintf(stderr, "The graphics card is not used: %s.\n", whyNotCard.c_str());
 }
 
 Result<engine::KvType> kvTypeOption(const Options& options) {

@@ -22,6 +22,8 @@ enum class KvType;
 
 namespace app {
 
+struct BackendWish;
+
 struct OptionSpec {
     std::string_view name;  // "--model"
     std::string_view value; // what stands for its value in --help, "FILE"; empty: a flag
@@ -80,7 +82,10 @@ std::vector<OptionSpec> samplerOptionSpecs();
 std::span<const OptionSpec> computeOptionSpecs();
 // A command's own options followed by the ones above.
 std::vector<OptionSpec> withComputeOptions(std::vector<OptionSpec> own);
+engine::Result<BackendWish> backendWishOption(const Options& options);
+// Says on standard error why a card that is there is not used.
 engine::Result<std::unique_ptr<engine::Backend>> openBackend(const Options& options);
+void sayWhyNotCard(const std::string& whyNotCard); // nothing for an empty reason
 engine::Result<engine::KvType> kvTypeOption(const Options& options);
 
 } // namespace app

@@ -1,5 +1,6 @@
 // glint-cli run: one answer, streamed, or as JSON.
 
+#include "app/backend_choice.h"
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/prompt_input.h"
@@ -108,23 +109,23 @@ Result<int> run(const Options& options) {
         return badInput("\"" + options.plain().front() +
                         "\" belongs to no option; text is given with --prompt");
     }
-    auto backend = openBackend(options);
-    if (!backend) return backend.error();
+    auto wish = backendWishOption(options);
+    if (!wish) return wish.error();
 
     Interrupt interrupt;
     const double start = now();
-    auto engine = engine::Engine::load(std::move(*backend), wishes->files, wishes->engine, {},
-                                       interrupt.token());
-    if (!engine) return engine.error();
+    auto loadedEngine = loadEngine(*wish, wishes->files, wishes->engine, {}, interrupt.token());
+    if (!loadedEngine) return loadedEngine.error();
+    sayWhyNotCard(loadedEngine->whyNotCard);
+    const std::unique_ptr<engine::Engine> engine = std::move(loadedEngine->engine);
     const double loaded = now();
-    auto prompt =
-        readPrompt(options, {&(*engine)->tokenizer(), (*engine)->vision(), (*engine)->modelKey()});
+    auto prompt = readPrompt(options, {&engine->tokenizer(), engine->vision(), engine->modelKey()});
     if (!prompt) return prompt.error();
 
     Printer printer;
     printer.json = options.json();
-    auto turn = (*engine)->session().generate(*prompt, wishes->generate, std::ref(printer),
-                                              interrupt.token());
+    auto turn =
+        engine->session().generate(*prompt, wishes->generate, std::ref(printer), interrupt.token());
     if (!turn) return turn.error();
 
     const engine::AnswerFigures& figures = turn->figures;
@@ -155,7 +156,7 @@ Result<int> run(const Options& options) {
         {"decode_ms", figures.writeSeconds * 1000},
         {"tokens_per_second", speed},
         {"load_ms", (loaded - start) * 1000},
-        {"context", (*engine)->contextTokens()},
+        {"context", engine->contextTokens()},
         {"seed", wishes->generate.seed},
         {"finish", finishWord(turn->reason)},
     };
