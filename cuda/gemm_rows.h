@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 
 namespace cuda {
@@ -53,6 +54,10 @@ public:
                 std::int64_t rawRowCount, std::byte* units);
 
 private:
+    // The jobs of these types, one group each.
+    void launch(std::span<const Job> jobs, std::initializer_list<QuantType> types,
+                const ActivationTile* activations, int rows, KernelId kernel);
+
     Launcher& m_launcher;
     int m_ringBytes;
 };

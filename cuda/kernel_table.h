@@ -14,10 +14,13 @@ enum class KernelId : std::uint16_t {
     kCount
 };
 
+// Shared memory of a kernel whose stages are as many as the card has room for.
+inline constexpr int kAllShared = 1 << 20;
+
 struct KernelInfo {
     std::string_view name;  // extern "C" name in the image
     std::string_view image; // file in kernels/, without its ending
-    int sharedBytes = 0;    // most dynamic shared memory it is launched with
+    int sharedBytes = 0;    // most dynamic shared memory it is launched with, or kAllShared
 };
 
 const KernelInfo& kernelInfo(KernelId kernel);

@@ -92,6 +92,8 @@ constexpr int unitBytes(QuantType type) {
     }
 }
 
+template<QuantType T> inline constexpr int kUnitBytes = unitBytes(T);
+
 // What a type takes besides the bytes q and dx of the activations (ActivationTile).
 enum class BlockSums {
     None,

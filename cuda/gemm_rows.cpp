@@ -1,0 +1,194 @@
+#include "cuda/gemm_rows.h"
+
+#include "cuda/kernels/gemm_rows_args.h"
+#include "engine/base/check.h"
+#include "engine/quant/quant_table.h"
+
+#include <algorithm>
+
+namespace cuda {
+
+namespace {
+
+static_assert(GemmRows::kMaxJobs == kMaxRowJobs);
+
+struct TypeKernels {
+    QuantType type;
+    KernelId upTo8, upTo16; // rows of activations
+    KernelId repack;
+};
+
+constexpr TypeKernels kTypeKernels[] = {
+    {QuantType::Q4_0, KernelId::gemm_rows_q4_0_8, KernelId::gemm_rows_q4_0_16,
+     KernelId::repack_q4_0},
+    {QuantType::Q4_1, KernelId::gemm_rows_q4_1_8, KernelId::gemm_rows_q4_1_16,
+     KernelId::repack_q4_1},
+    {QuantType::Q5_0, KernelId::gemm_rows_q5_0_8, KernelId::gemm_rows_q5_0_16,
+     KernelId::repack_q5_0},
+    {QuantType::Q5_1, KernelId::gemm_rows_q5_1_8, KernelId::gemm_rows_q5_1_16,
+     KernelId::repack_q5_1},
+    {QuantType::Q8_0, KernelId::gemm_rows_q8_0_8, KernelId::gemm_rows_q8_0_16,
+     KernelId::repack_q8_0},
+    {QuantType::Q2_K, KernelId::gemm_rows_q2_k_8, KernelId::gemm_rows_q2_k_16,
+     KernelId::repack_q2_k},
+    {QuantType::Q3_K, KernelId::gemm_rows_q3_k_8, KernelId::gemm_rows_q3_k_16,
+     KernelId::repack_q3_k},
+    {QuantType::Q4_K, KernelId::gemm_rows_q4_k_8, KernelId::gemm_rows_q4_k_16,
+     KernelId::repack_q4_k},
+    {QuantType::Q5_K, KernelId::gemm_rows_q5_k_8, KernelId::gemm_rows_q5_k_16,
+     KernelId::repack_q5_k},
+    {QuantType::Q6_K, KernelId::gemm_rows_q6_k_8, KernelId::gemm_rows_q6_k_16,
+     KernelId::repack_q6_k},
+    {QuantType::IQ4_NL, KernelId::gemm_rows_iq4_nl_8, KernelId::gemm_rows_iq4_nl_16,
+     KernelId::repack_iq4_nl},
+    {QuantType::IQ4_XS, KernelId::gemm_rows_iq4_xs_8, KernelId::gemm_rows_iq4_xs_16,
+     KernelId::repack_iq4_xs},
+};
+
+const TypeKernels& kernelsOf(QuantType type) {
+    const auto* const found =
+        std::find_if(std::begin(kTypeKernels), std::end(kTypeKernels),
+                     [&](const TypeKernels& each) { return each.type == type; });
+    CHECK(found != std::end(kTypeKernels));
+    return *found;
+}
+
+constexpr int kBarrierBytes = 3 * 8; // of a stage
+
+int itemsOf(const GemmRowsGroup& group, const GemmRowsArgs& args) {
+    return group.tiles * args.segments;
+}
+
+// The jobs of one type.
+GemmRowsGroup groupOf(std::span<const GemmRows::Job> jobs, QuantType type) {
+    GemmRowsGroup group;
+    for (const GemmRows::Job& job : jobs) {
+        const UnitLayout& layout = *job.layout;
+        if (layout.type != type) continue;
+        group.itemBytes = layout.itemBytes;
+        group.lastItemBytes = layout.lastItemBytes;
+        group.rowTileBytes = layout.rowTileBytes;
+        group.jobs[group.jobCount++] = {reinterpret_cast<const std::uint8_t*>(job.units), job.sums,
+                                        group.tiles, layout.rowTiles};
+        group.tiles += layout.rowTiles;
+    }
+    return group;
+}
+
+// Divides the multiprocessors so that the group that takes longest has the least to fetch.
+void divideBlocks(GemmRowsArgs& args, int multiprocessors) {
+    GemmRowsGroup &a = args.groups[0], &b = args.groups[1];
+    const auto longestRun = [&](const GemmRowsGroup& group, int blocks) {
+        return std::int64_t((itemsOf(group, args) + blocks - 1) / blocks) * group.itemBytes;
+    };
+    std::int64_t best = 0;
+    for (int blocks = 1; blocks < multiprocessors; ++blocks) {
+        const std::int64_t longest =
+            std::max(longestRun(a, multiprocessors - blocks), longestRun(b, blocks));
+        if (blocks > 1 && longest >= best) continue;
+        best = longest;
+        a.blocks = std::min(multiprocessors - blocks, itemsOf(a, args));
+        b.blocks = std::min(blocks, itemsOf(b, args));
+    }
+}
+
+} // namespace
+
+void GemmRows::run(std::span<const Job> jobs, const ActivationTile* activations, int rows) {
+    CHECK(!jobs.empty() && jobs.size() <= kMaxJobs && rows >= 1 && rows <= kMaxStepRows);
+    QuantType types[kMaxJobs] = {};
+    int typeCount = 0;
+    for (const Job& job : jobs) {
+        CHECK(job.layout->columns == jobs[0].layout->columns);
+        if (std::find(types, types + typeCount, job.layout->type) == types + typeCount)
+            types[typeCount++] = job.layout->type;
+    }
+    // The mixture that the usual files have in the projections of attention.
+    const bool mixed = typeCount == 2 && std::min(types[0], types[1]) == QuantType::Q4_K &&
+                       std::max(types[0], types[1]) == QuantType::Q6_K &&
+                       m_launcher.multiprocessors() > 1;
+    if (mixed) {
+        launch(jobs, {QuantType::Q4_K, QuantType::Q6_K}, activations, rows,
+               rows <= kTileRows ? KernelId::gemm_rows_q4_k_q6_k_8
+                                 : KernelId::gemm_rows_q4_k_q6_k_16);
+        return;
+    }
+    for (int i = 0; i < typeCount; ++i) {
+        const TypeKernels& kernels = kernelsOf(types[i]);
+        launch(jobs, {types[i]}, activations, rows,
+               rows <= kTileRows ? kernels.upTo8 : kernels.upTo16);
+    }
+}
+
+void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType> types,
+                      const ActivationTile* activations, int rows, KernelId kernel) {
+    const UnitLayout& shape = *jobs[0].layout; // what depends on K alone is the same for all
+    GemmRowsArgs args;
+    args.activations = activations;
+    args.rows = rows;
+    args.segmentUnits = shape.segmentUnits;
+    args.segments = shape.segments;
+    args.lastSegmentUnits = shape.lastSegmentUnits;
+
+    const int most = std::min(m_ringBytes, m_launcher.sharedBytesPerBlock());
+    int turns = 2, shared = 0, groups = 0;
+    for (const QuantType type : types) {
+        GemmRowsGroup& group = args.groups[groups++] = groupOf(jobs, type);
+        group.blocks = std::min(m_launcher.multiprocessors(), itemsOf(group, args));
+        group.stages = std::clamp(most / (group.itemBytes + kBarrierBytes), 1, kMaxStages);
+        if (shape.segmentUnits != 13 || group.stages == 1) turns = 1;
+    }
+    if (groups == 2) divideBlocks(args, m_launcher.multiprocessors());
+    for (int g = 0; g < groups; ++g) {
+        GemmRowsGroup& group = args.groups[g];
+        group.turns = turns;
+        group.stages -= group.stages % turns;
+        shared = std::max(shared, group.stages * (group.itemBytes + kBarrierBytes));
+    }
+    CHECK(shared <= m_launcher.sharedBytesPerBlock());
+
+    LaunchShape launchShape;
+    launchShape.gridX = static_cast<unsigned>(args.groups[0].blocks + args.groups[1].blocks);
+    launchShape.threads = static_cast<unsigned>(32 * (shape.segmentUnits - 1 + turns + 2));
+    launchShape.sharedBytes = static_cast<unsigned>(shared);
+    m_launcher.run(kernel, launchShape, args);
+}
+
+void GemmRows::reduce(const PartialSums& sums, engine::Tensor out) {
+    CHECK(out.rows == sums.columns && out.columns <= std::int64_t(sums.rowTiles) * kUnitRows &&
+          out.strideBytes % 4 == 0);
+    GemmReduceArgs args;
+    args.sums = sums;
+    args.out = reinterpret_cast<float*>(out.data);
+    args.outStride = out.strideBytes / 4;
+    args.weightRows = static_cast<std::int32_t>(out.columns);
+    LaunchShape shape;
+    shape.threads = 256;
+    shape.gridX = static_cast<unsigned>((out.columns + 255) / 256);
+    shape.gridY = static_cast<unsigned>(out.rows);
+    m_launcher.run(KernelId::gemm_reduce, shape, args);
+}
+
+void GemmRows::repack(const UnitLayout& layout, const std::byte* rawRows, int firstTile,
+                      std::int64_t rawRowCount, std::byte* units) {
+    const engine::QuantFormat& format = engine::quantFormat(layout.type);
+    const std::int64_t tiles = (rawRowCount + kUnitRows - 1) / kUnitRows;
+    CHECK(rawRowCount > 0 && firstTile >= 0 && firstTile + tiles <= layout.rowTiles);
+    RepackArgs args;
+    args.rows = reinterpret_cast<const std::uint8_t*>(rawRows);
+    args.units = reinterpret_cast<std::uint8_t*>(units);
+    args.rowBytes = format.rowBytes(layout.columns);
+    args.rowTileBytes = layout.rowTileBytes;
+    args.rowCount = static_cast<std::int32_t>(rawRowCount);
+    args.firstTile = firstTile;
+    args.rowUnits = layout.units;
+    args.rowBlocks = static_cast<std::int32_t>(layout.columns / format.blockWeights);
+    args.segmentUnits = layout.segmentUnits;
+    args.itemBytes = layout.itemBytes;
+    LaunchShape shape;
+    shape.threads = 256;
+    shape.gridX = static_cast<unsigned>(tiles * layout.units);
+    m_launcher.run(kernelsOf(layout.type).repack, shape, args);
+}
+
+} // namespace cuda

@@ -1,0 +1,316 @@
+// Quantised weights times 1..16 rows of activations: the GEMMs of decode and verify.
+//
+// Math. sums[segment][row][r] = sum of the unit values of weight row r in the segment, in ascending
+//   order (engine/backend/int8_format.h); whoever reads the sums adds the segments in ascending
+//   order. So the bits depend neither on the number of rows nor on grid, ring or card.
+// Shapes. Weights as unit_layout.h: units of 16 x 256, items of one row tile and segment. Up to
+// four
+//   matrices of one type and K form a group and count as one; a kernel for two types has two
+//   groups, each with its own blocks. Activations: ActivationTile [unit][tile]. NT = 1 (up to 8
+//   rows) or 2.
+// Traffic. Every weight byte once, evict-first. Per block and segment it touches, the activations:
+//   2,464 B per unit and tile. Partial sums: 64 B per row, tile of weights and segment.
+// Launch. One persistent block per multiprocessor, each with a contiguous run of items, segment by
+//   segment, so that a warp keeps its activations in registers:
+//     warps 0 .. W - 1         unit `warp` of every item's segment; W units are a segment
+//     one more, when W = 13    takes turns with the last of them, for 13 warps load the four
+//                              schedulers unevenly and 12 + 2 half ones do not
+//     then the adder           sums the W tiles of an item in order and stores them
+//     then the fetcher         one copy per item into the ring
+//   A stage of the ring passes through three barriers: `arrived` (the copy), `multiplied` (all W
+//   warps), `added` (the adder; the fetcher may fill it again). A warp leaves its 16 x 8 NT tile in
+//   the place of the unit that it has just read, so there are no buffers for them, and the ring can
+//   be as deep as the shared memory. The weights of the first stages are on their way before
+//   waitForPrevious(): they do not depend on it.
+//   512 threads, so 128 registers at most; shared memory: the ring alone, stages x (item + 24 B).
+// Needs. sm_75; copies run by themselves from sm_80, by bulk from sm_90 (copy.cuh).
+// Measured.
+
+#include "cuda/kernels/common.cuh"
+#include "cuda/kernels/copy.cuh"
+#include "cuda/kernels/gemm_rows_args.h"
+#include "cuda/kernels/unit_product.cuh"
+
+namespace cuda {
+namespace {
+
+extern __shared__ __align__(128) std::uint8_t sharedMemory[];
+
+struct Ring {
+    std::uint8_t* stages;
+    SharedBarrier *arrived, *multiplied, *added; // [stage]
+
+    __device__ __forceinline__ explicit Ring(const GemmRowsGroup& group)
+        : stages(sharedMemory),
+          arrived(reinterpret_cast<SharedBarrier*>(sharedMemory + group.stages * group.itemBytes)),
+          multiplied(arrived + group.stages), added(multiplied + group.stages) {}
+};
+
+// Where in the ring an item lies, and which use of that stage it is.
+struct RingPlace {
+    int stage;
+    unsigned parity = 0;
+
+    __device__ __forceinline__ void advance(int items, int stages) {
+        stage += items;
+        if (stage >= stages) {
+            stage -= stages;
+            parity ^= 1u;
+        }
+    }
+};
+
+// The run of items of one block: item i of it is (segment, tile) number first + i.
+struct Run {
+    int first, count;
+
+    __device__ __forceinline__ Run(const GemmRowsArgs& args, const GemmRowsGroup& group,
+                                   int block) {
+        const std::int64_t items = std::int64_t(group.tiles) * args.segments;
+        first = static_cast<int>(block * items / group.blocks);
+        count = static_cast<int>((block + 1) * items / group.blocks) - first;
+    }
+};
+
+// Goes through the items of a run in order.
+struct ItemWalk {
+    int segment, tile, job;
+
+    __device__ __forceinline__ ItemWalk(const GemmRowsGroup& group, int item)
+        : segment(item / group.tiles), tile(item % group.tiles), job(0) {
+        while (job + 1 < group.jobCount && tile >= group.jobs[job + 1].firstTile) ++job;
+    }
+    __device__ __forceinline__ void advance(const GemmRowsGroup& group) {
+        if (++tile == group.tiles) {
+            tile = 0;
+            job = 0;
+            ++segment;
+        } else if (job + 1 < group.jobCount && tile == group.jobs[job + 1].firstTile) {
+            ++job;
+        }
+    }
+};
+
+// ---- the warps that multiply
+
+template<QuantType T, int NT>
+__device__ __forceinline__ void multiplyItems(const GemmRowsArgs& args, const GemmRowsGroup& group,
+                                              const Run& run, int warp, int lane) {
+    const Ring ring(group);
+    const int last = args.segmentUnits - 1;
+    const int unit = min(warp, last); // inside the segment
+    const int step = warp < last ? 1 : group.turns;
+    int item = warp - unit;
+    RingPlace place{item};
+    int segment = run.first / group.tiles;
+    int end = 0;
+    do {
+        end = min(run.count, (segment + 1) * group.tiles - run.first);
+        if (segment < args.segments - 1 || unit < args.lastSegmentUnits) {
+            RegisterActs<T, NT> acts;
+            acts.load(args.activations + (std::int64_t(segment) * args.segmentUnits + unit) * NT,
+                      args.rows, lane);
+#pragma unroll 1
+            for (; item < end; item += step) {
+                std::uint8_t* const at =
+                    ring.stages + place.stage * group.itemBytes + unit * kUnitBytes<T>;
+                wait(ring.arrived[place.stage], place.parity);
+                float v[NT][4];
+                unitProduct<T>(v, at, acts, lane);
+                __syncwarp(); // all lanes have read the unit
+#pragma unroll
+                for (int c = 0; c < NT; ++c)
+                    *reinterpret_cast<float4*>(at + 512 * c + 16 * lane) =
+                        make_float4(v[c][0], v[c][1], v[c][2], v[c][3]);
+                __syncwarp();
+                if (lane == 0) arrive(ring.multiplied[place.stage]);
+                place.advance(step, group.stages);
+            }
+        } else { // the last segment is shorter: this warp only keeps in step
+#pragma unroll 1
+            for (; item < end; item += step) {
+                wait(ring.arrived[place.stage], place.parity);
+                __syncwarp();
+                if (lane == 0) arrive(ring.multiplied[place.stage]);
+                place.advance(step, group.stages);
+            }
+        }
+        ++segment;
+    } while (end < run.count);
+}
+
+// ---- the warp that adds the units of an item
+
+template<int NT>
+__device__ __forceinline__ void addItems(const GemmRowsArgs& args, const GemmRowsGroup& group,
+                                         const Run& run, int unitBytes, int lane) {
+    const Ring ring(group);
+    const int g = lane >> 2, t = lane & 3;
+    RingPlace place{0};
+    ItemWalk walk(group, run.first);
+#pragma unroll 1
+    for (int i = 0; i < run.count; ++i) {
+        const int units =
+            walk.segment < args.segments - 1 ? args.segmentUnits : args.lastSegmentUnits;
+        wait(ring.multiplied[place.stage], place.parity);
+        const std::uint8_t* at = ring.stages + place.stage * group.itemBytes + 16 * lane;
+        float4 sum[NT];
+#pragma unroll
+        for (int c = 0; c < NT; ++c) sum[c] = *reinterpret_cast<const float4*>(at + 512 * c);
+#pragma unroll 4
+        for (int u = 1; u < units; ++u) {
+            at += unitBytes;
+#pragma unroll
+            for (int c = 0; c < NT; ++c) {
+                const float4 v = *reinterpret_cast<const float4*>(at + 512 * c);
+                sum[c].x = __fadd_rn(sum[c].x, v.x);
+                sum[c].y = __fadd_rn(sum[c].y, v.y);
+                sum[c].z = __fadd_rn(sum[c].z, v.z);
+                sum[c].w = __fadd_rn(sum[c].w, v.w);
+            }
+        }
+        __syncwarp();
+        if (lane == 0) arrive(ring.added[place.stage]);
+
+        const GemmRowsJob& job = group.jobs[walk.job];
+        float* const out =
+            job.sums +
+            (std::int64_t(walk.segment) * job.tiles + walk.tile - job.firstTile) * args.rows * 16;
+#pragma unroll
+        for (int c = 0; c < NT; ++c) {
+            const int row = 8 * c + 2 * t; // of the activations
+            if (row < args.rows) {
+                out[row * 16 + g] = sum[c].x;
+                out[row * 16 + g + 8] = sum[c].z;
+            }
+            if (row + 1 < args.rows) {
+                out[(row + 1) * 16 + g] = sum[c].y;
+                out[(row + 1) * 16 + g + 8] = sum[c].w;
+            }
+        }
+        place.advance(1, group.stages);
+        walk.advance(group);
+    }
+}
+
+// ---- the warp that fetches
+
+__device__ __forceinline__ void fetchItem(const GemmRowsArgs& args, const GemmRowsGroup& group,
+                                          const Ring& ring, int stage, const ItemWalk& walk,
+                                          std::uint64_t policy, int lane) {
+    const GemmRowsJob& job = group.jobs[walk.job];
+    const std::uint8_t* const from = job.units + (walk.tile - job.firstTile) * group.rowTileBytes +
+                                     std::int64_t(walk.segment) * group.itemBytes;
+    copyToShared(ring.stages + stage * group.itemBytes, from,
+                 walk.segment < args.segments - 1 ? group.itemBytes : group.lastItemBytes,
+                 ring.arrived[stage], policy, lane);
+}
+
+__device__ __forceinline__ void fetchItems(const GemmRowsArgs& args, const GemmRowsGroup& group,
+                                           const Run& run, int lane) {
+    const Ring ring(group);
+    if (lane == 0) {
+        for (int s = 0; s < group.stages; ++s) {
+            initBarrier(ring.arrived[s], copyArrivals());
+            initBarrier(ring.multiplied[s], args.segmentUnits);
+            initBarrier(ring.added[s], 1);
+        }
+        publishBarriers();
+    }
+    __syncwarp();
+    letNextStart();
+    const std::uint64_t policy = readOncePolicy();
+    ItemWalk walk(group, run.first);
+    const int atOnce = min(group.stages, run.count);
+    for (int i = 0; i < atOnce; ++i) {
+        fetchItem(args, group, ring, i, walk, policy, lane);
+        walk.advance(group);
+    }
+    __syncthreads(); // the others may use the barriers now
+    RingPlace place{0};
+#pragma unroll 1
+    for (int i = atOnce; i < run.count; ++i) {
+        wait(ring.added[place.stage], place.parity);
+        fetchItem(args, group, ring, place.stage, walk, policy, lane);
+        place.advance(1, group.stages);
+        walk.advance(group);
+    }
+    finishCopies();
+}
+
+template<QuantType T, int NT>
+__device__ __forceinline__ void multiplyGroup(const GemmRowsArgs& args, const GemmRowsGroup& group,
+                                              int block) {
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    const int multipliers = args.segmentUnits - 1 + group.turns;
+    const Run run(args, group, block);
+    if (warp == multipliers + 1) {
+        fetchItems(args, group, run, lane);
+        return;
+    }
+    __syncthreads();
+    waitForPrevious();
+    if (warp < multipliers)
+        multiplyItems<T, NT>(args, group, run, warp, lane);
+    else
+        addItems<NT>(args, group, run, kUnitBytes<T>, lane);
+}
+
+template<QuantType A, QuantType B, int NT>
+__device__ __forceinline__ void multiplyTwoGroups(const GemmRowsArgs& args) {
+    const int block = blockIdx.x, split = args.groups[0].blocks;
+    if (block < split)
+        multiplyGroup<A, NT>(args, args.groups[0], block);
+    else
+        multiplyGroup<B, NT>(args, args.groups[1], block - split);
+}
+
+} // namespace
+
+#define GLINT_GEMM_ROWS(name, T)                                                                   \
+    extern "C" __global__ void __launch_bounds__(kMaxRowThreads, 1)                                \
+        gemm_rows_##name##_8(const __grid_constant__ GemmRowsArgs args) {                          \
+        multiplyGroup<QuantType::T, 1>(args, args.groups[0], blockIdx.x);                          \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(kMaxRowThreads, 1)                                \
+        gemm_rows_##name##_16(const __grid_constant__ GemmRowsArgs args) {                         \
+        multiplyGroup<QuantType::T, 2>(args, args.groups[0], blockIdx.x);                          \
+    }
+
+GLINT_GEMM_ROWS(q4_0, Q4_0)
+GLINT_GEMM_ROWS(q4_1, Q4_1)
+GLINT_GEMM_ROWS(q5_0, Q5_0)
+GLINT_GEMM_ROWS(q5_1, Q5_1)
+GLINT_GEMM_ROWS(q8_0, Q8_0)
+GLINT_GEMM_ROWS(q2_k, Q2_K)
+GLINT_GEMM_ROWS(q3_k, Q3_K)
+GLINT_GEMM_ROWS(q4_k, Q4_K)
+GLINT_GEMM_ROWS(q5_k, Q5_K)
+GLINT_GEMM_ROWS(q6_k, Q6_K)
+GLINT_GEMM_ROWS(iq4_nl, IQ4_NL)
+GLINT_GEMM_ROWS(iq4_xs, IQ4_XS)
+
+extern "C" __global__ void __launch_bounds__(kMaxRowThreads, 1)
+    gemm_rows_q4_k_q6_k_8(const __grid_constant__ GemmRowsArgs args) {
+    multiplyTwoGroups<QuantType::Q4_K, QuantType::Q6_K, 1>(args);
+}
+
+extern "C" __global__ void __launch_bounds__(kMaxRowThreads, 1)
+    gemm_rows_q4_k_q6_k_16(const __grid_constant__ GemmRowsArgs args) {
+    multiplyTwoGroups<QuantType::Q4_K, QuantType::Q6_K, 2>(args);
+}
+
+// The segments' sums become rows: one thread per weight row and row of the activations.
+extern "C" __global__ void __launch_bounds__(256)
+    gemm_reduce(const __grid_constant__ GemmReduceArgs args) {
+    letNextStart();
+    waitForPrevious();
+    const int r = blockIdx.x * 256 + threadIdx.x, row = blockIdx.y;
+    if (r >= args.weightRows) return;
+    float sum = args.sums.data[args.sums.index(0, r, row)];
+    for (int s = 1; s < args.sums.segments; ++s)
+        sum = __fadd_rn(sum, args.sums.data[args.sums.index(s, r, row)]);
+    args.out[row * args.outStride + r] = sum;
+}
+
+} // namespace cuda
