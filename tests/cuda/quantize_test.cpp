@@ -1,0 +1,274 @@
+// The 8-bit form of rows, field by field against the processor's own, and the fused steps against
+// the operations that they are made of, bit for bit.
+
+#include "card_rows.h"
+
+#include "cuda/cuda_activations.h"
+#include "tests/engine/backend/scalar_int8.h"
+
+namespace cuda::test {
+namespace {
+
+using engine::Activations;
+using engine::ActivationUnit;
+using engine::NormSpec;
+using engine::QuantType;
+using engine::Weight;
+using engine::WeightSource;
+using engine::WeightUse;
+
+class Quantize : public testing::Test {
+protected:
+    static void SetUpTestSuite() { s_card = makeCard().release(); }
+    static void TearDownTestSuite() { delete std::exchange(s_card, nullptr); }
+    void SetUp() override { ASSERT_NE(s_card, nullptr); }
+    void TearDown() override {
+        const auto done = card().synchronize();
+        EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
+    }
+    CudaBackend& card() { return *s_card; }
+
+    std::unique_ptr<Activations> makeActivations(std::int64_t rows, std::int64_t columns) {
+        auto made = card().makeActivations(rows, columns);
+        EXPECT_TRUE(made.ok());
+        // Whatever is not written stays visible.
+        std::vector<std::byte> poison(std::size_t((rows + 7) / 8 * ((columns + 255) / 256)) *
+                                          sizeof(ActivationTile),
+                                      std::byte(0xee));
+        card().copyIn(poison, records(**made, rows, columns));
+        return std::move(*made);
+    }
+    static Tensor records(Activations& a, std::int64_t rows, std::int64_t columns) {
+        const std::int64_t words =
+            (rows + 7) / 8 * ((columns + 255) / 256) * std::int64_t(sizeof(ActivationTile)) / 4;
+        return {reinterpret_cast<std::byte*>(static_cast<CudaActivations&>(a).tiles()),
+                ElementType::I32, 1, words, words * 4};
+    }
+    // The records of the last quantize.
+    std::vector<ActivationTile> read(Activations& a) {
+        const Tensor t = records(a, a.rows, a.columns);
+        std::vector<ActivationTile> tiles(std::size_t(t.rowBytes()) / sizeof(ActivationTile));
+        const auto done = card().copyOut(t, std::as_writable_bytes(std::span(tiles)));
+        EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
+        return tiles;
+    }
+
+private:
+    static inline CudaBackend* s_card = nullptr;
+};
+
+// What a record must hold of a row, by int8_format.h and formats.h, from the processor's unit.
+void expectRow(const ActivationTile& tile, int g, const ActivationUnit& unit,
+               const std::string& what) {
+    const auto paired = [](int j) { return (j & ~3) | (j & 1) << 1 | (j & 2) >> 1; };
+    for (int k = 0; k < 256; ++k) {
+        const int group = k / 64, j = k % 64 / 16, t = k % 16 / 4, b = k % 4;
+        ASSERT_EQ(tile.q[group][4 * g + t][4 * j + b], unit.q[k]) << what << ", column " << k;
+    }
+    for (int group = 0; group < 4; ++group)
+        ASSERT_EQ(std::bit_cast<int>(tile.dx[g][group]), std::bit_cast<int>(unit.dx[group]))
+            << what << ", group " << group;
+    ASSERT_EQ(std::bit_cast<int>(tile.ds32[g]), std::bit_cast<int>(unit.ds32)) << what;
+    ASSERT_EQ(std::bit_cast<int>(tile.ds16[g]), std::bit_cast<int>(unit.ds16)) << what;
+    for (int block = 0; block < 16; ++block) {
+        const int lane = 4 * g + block / 4, b = block % 4;
+        ASSERT_EQ(128 * tile.high16[lane][b] + tile.low16[lane][b], unit.s16[paired(block)])
+            << what << ", block of 16 " << block;
+        const int s32 = block < 8 ? unit.s32[paired(block)] : 0;
+        ASSERT_EQ(128 * tile.high32[lane][b] + tile.low32[lane][b], s32)
+            << what << ", block of 32 " << block;
+        ASSERT_GE(std::min(tile.low16[lane][b], tile.low32[lane][b]), 0) << what;
+    }
+    for (int block = 0; block < 8; ++block) {
+        int sum = 0;
+        for (int k = 0; k < 32; ++k) sum += unit.q[32 * block + k];
+        ASSERT_EQ(tile.sum32[g][block], sum) << what << ", sum " << block;
+    }
+}
+
+void expectRecords(const std::vector<ActivationTile>& tiles, const Rows& x) {
+    const auto processor = makeProcessor();
+    const std::int64_t units = (x.columns + 255) / 256, perUnit = (x.rows + 7) / 8;
+    ASSERT_EQ(std::int64_t(tiles.size()), units * perUnit);
+    for (std::int64_t row = 0; row < perUnit * 8; ++row) {
+        std::vector<ActivationUnit> expected(std::size_t(units), ActivationUnit{});
+        if (row < x.rows)
+            processor->kernels().quantizeRow(x.row(row), x.columns, expected.data(), 1, units);
+        for (std::int64_t u = 0; u < units; ++u)
+            expectRow(tiles[std::size_t(u * perUnit + row / 8)], int(row % 8),
+                      expected[std::size_t(u)],
+                      std::to_string(x.rows) + "x" + std::to_string(x.columns) + ", row " +
+                          std::to_string(row) + ", unit " + std::to_string(u));
+    }
+}
+
+bool sameRecords(const std::vector<ActivationTile>& a, const std::vector<ActivationTile>& b) {
+    return a.size() == b.size() &&
+           std::memcmp(a.data(), b.data(), a.size() * sizeof(ActivationTile)) == 0;
+}
+
+TEST_F(Quantize, RecordsHoldTheIntegersOfTheProcessor) {
+    for (const std::int64_t rows : {1, 5, 8, 9, 16, 33})
+        for (const std::int64_t columns : {32, 256, 288, 1504, 6656}) {
+            Rows x = noise(rows, columns, kSeed + unsigned(rows));
+            auto a = makeActivations(40, 6656);
+            CardRows onCard(card(), x, rows % 2 ? 0 : 3);
+            card().quantize(onCard.tensor(), *a);
+            EXPECT_EQ(a->rows, rows);
+            EXPECT_EQ(a->columns, columns);
+            expectRecords(read(*a), x);
+        }
+}
+
+TEST_F(Quantize, ExtremesFollowTheRules) {
+    Rows x = noise(12, 768);
+    std::fill_n(x.row(0), 768, 0.0f);
+    std::fill_n(x.row(1), 768, 3.0e38f);
+    for (int k = 0; k < 768; ++k) x.row(2)[k] = k % 2 ? 127.0f : -127.0f;
+    std::fill_n(x.row(3), 768, 1e-42f);
+    std::fill_n(x.row(4), 768, 1e-45f); // its scale becomes zero
+    x.row(5)[7] = INFINITY;
+    x.row(6)[9] = NAN;
+    x.row(7)[300] = -INFINITY;
+    std::fill_n(x.row(8), 768, -127.0f);
+    std::fill_n(x.row(9), 768, NAN);
+    for (int k = 0; k < 768; ++k) x.row(10)[k] = float(k % 255 - 127) + 0.5f; // ties
+    for (int k = 0; k < 64; ++k) x.row(11)[64 + k] = k % 2 ? INFINITY : -INFINITY;
+    auto a = makeActivations(12, 768);
+    card().quantize(CardRows(card(), x).tensor(), *a);
+    expectRecords(read(*a), x);
+}
+
+TEST_F(Quantize, NormQuantizeIsTheNormThenTheIntegers) {
+    for (const std::int64_t rows : {1, 5, 8, 9, 16, 70})
+        for (const std::int64_t columns : {96, 515, 6656}) {
+            Rows x = noise(rows, columns, kSeed), gamma = noise(1, columns, 2);
+            CardRows onCard(card(), x, 1), g(card(), gamma), normed(card(), rows, columns);
+            auto fused = makeActivations(rows, columns), apart = makeActivations(rows, columns);
+            card().normQuantize(onCard.tensor(), g.tensor(), 1e-5f, normed.tensor(), *fused);
+            card().rmsNorm(onCard.tensor(), g.tensor(), 1e-5f, normed.tensor());
+            card().quantize(normed.tensor(), *apart);
+            EXPECT_TRUE(sameRecords(read(*fused), read(*apart))) << rows << "x" << columns;
+            expectRecords(read(*fused), normed.read());
+        }
+}
+
+// ---- fused steps
+
+// A matrix of random blocks.
+std::unique_ptr<Weight> makeWeight(Backend& card, QuantType type, std::int64_t rows,
+                                   std::int64_t columns, unsigned seed) {
+    for (const engine::test::ScalarType& each : engine::test::scalarTypes())
+        if (each.type == type) {
+            const auto bytes =
+                engine::test::randomBlocks(each, rows * columns / each.blockWeights, seed);
+            auto made =
+                card.importWeight({"weight", type, rows, columns, bytes}, WeightUse::Matmul);
+            EXPECT_TRUE(made.ok());
+            return made.ok() ? std::move(*made) : nullptr;
+        }
+    return nullptr;
+}
+
+struct Shape {
+    QuantType type;
+    std::int64_t width, k; // of the output, of the sum
+};
+// One, two and six segments; ragged widths; as wide as the fused step takes, and wider.
+const Shape kShapes[] = {
+    {QuantType::Q4_K, 512, 512},   {QuantType::Q6_K, 520, 4096}, {QuantType::Q4_K, 1003, 19968},
+    {QuantType::Q8_0, 6656, 6656}, {QuantType::Q5_0, 8192, 288}, {QuantType::Q4_0, 8448, 256},
+};
+
+TEST_F(Quantize, MatmulAddIsItsParts) {
+    for (const Shape& shape : kShapes) {
+        const auto weight = makeWeight(card(), shape.type, shape.width, shape.k, kSeed);
+        ASSERT_TRUE(weight);
+        Rows input = noise(16, shape.k, 3), before = noise(16, shape.width, 4);
+        CardRows postGamma(card(), noise(1, shape.width, 5)),
+            nextGamma(card(), noise(1, shape.width, 6));
+        const NormSpec post{postGamma.tensor(), 1e-8f}, next{nextGamma.tensor(), 1e-5f};
+        for (const std::int64_t rows : {1, 5, 8, 9, 16})
+            for (int parts = 0; parts < 4; ++parts) {
+                const NormSpec* p = parts & 1 ? &post : nullptr;
+                const NormSpec* n = parts & 2 ? &next : nullptr;
+                const std::int64_t most = std::max(shape.width, shape.k);
+                auto fused = makeActivations(16, most), apart = makeActivations(16, most);
+                CardRows in(card(), rowsOf(input, 0, rows));
+                CardRows x(card(), rowsOf(before, 0, rows), parts), y(card(), x.read());
+                CardRows scratch(card(), rows, shape.width);
+                card().quantize(in.tensor(), *fused);
+                card().quantize(in.tensor(), *apart);
+                card().matmulAdd(*weight, *fused, p, x.tensor(), scratch.tensor(), n, *fused);
+                card().Backend::matmulAdd(*weight, *apart, p, y.tensor(), scratch.tensor(), n,
+                                          *apart);
+                const std::string what = std::to_string(shape.width) + "x" +
+                                         std::to_string(shape.k) + ", rows " +
+                                         std::to_string(rows) + ", parts " + std::to_string(parts);
+                EXPECT_EQ(difference(x.read(), y.read()), "") << what;
+                EXPECT_TRUE(x.gapsUntouched()) << what;
+                if (!n) continue;
+                EXPECT_EQ(fused->columns, shape.width) << what;
+                EXPECT_TRUE(sameRecords(read(*fused), read(*apart))) << what;
+            }
+    }
+}
+
+TEST_F(Quantize, MatmulSwigluIsItsParts) {
+    for (const Shape& shape : kShapes) {
+        const auto gate = makeWeight(card(), shape.type, shape.width, shape.k, kSeed);
+        const auto up = makeWeight(card(), QuantType::Q8_0, shape.width, shape.k, kSeed + 1);
+        ASSERT_TRUE(gate && up);
+        Rows input = noise(16, shape.k, 3);
+        for (const std::int64_t rows : {1, 5, 8, 9, 16}) {
+            const std::int64_t most = std::max(shape.width, shape.k);
+            auto fused = makeActivations(16, most), apart = makeActivations(16, most);
+            CardRows in(card(), rowsOf(input, 0, rows));
+            CardRows gateRows(card(), rows, shape.width), upRows(card(), rows, shape.width);
+            card().quantize(in.tensor(), *fused);
+            card().quantize(in.tensor(), *apart);
+            card().matmulSwiglu(*gate, *up, *fused, gateRows.tensor(), upRows.tensor(), *fused);
+            card().Backend::matmulSwiglu(*gate, *up, *apart, gateRows.tensor(), upRows.tensor(),
+                                         *apart);
+            EXPECT_EQ(fused->columns, shape.width);
+            EXPECT_TRUE(sameRecords(read(*fused), read(*apart)))
+                << shape.width << "x" << shape.k << ", rows " << rows;
+        }
+    }
+}
+
+// The paths for few and for many rows give a row the same bits.
+TEST_F(Quantize, AHalfLayerDoesNotDependOnTheNumberOfRows) {
+    const std::int64_t width = 1536, k = 2048, most = 48;
+    const auto weight = makeWeight(card(), QuantType::Q4_K, width, k, kSeed);
+    ASSERT_TRUE(weight);
+    Rows input = noise(most, k, 3), before = noise(most, width, 4);
+    CardRows gamma(card(), noise(1, width, 5));
+    const NormSpec norm{gamma.tensor(), 1e-6f};
+    const auto halfLayer = [&](std::int64_t first, std::int64_t rows, Rows& xOut) {
+        auto a = makeActivations(most, k);
+        CardRows in(card(), rowsOf(input, first, rows)), x(card(), rowsOf(before, first, rows));
+        CardRows scratch(card(), rows, width);
+        card().quantize(in.tensor(), *a);
+        card().matmulAdd(*weight, *a, &norm, x.tensor(), scratch.tensor(), &norm, *a);
+        xOut = x.read();
+        return read(*a);
+    };
+    Rows all(0, 0);
+    const auto records = halfLayer(0, most, all);
+    for (const auto& [first, rows] : {std::pair{0, 1}, {47, 1}, {3, 16}, {32, 16}, {8, 40}}) {
+        Rows part(0, 0);
+        const auto partRecords = halfLayer(first, rows, part);
+        EXPECT_EQ(difference(part, rowsOf(all, first, rows)), "") << first << " + " << rows;
+        if (first % 8 || rows % 8) continue; // whole tiles lie the same way
+        for (std::int64_t u = 0; u < width / 256; ++u)
+            EXPECT_EQ(std::memcmp(&partRecords[std::size_t(u * rows / 8)],
+                                  &records[std::size_t(u * most / 8 + first / 8)],
+                                  std::size_t(rows / 8) * sizeof(ActivationTile)),
+                      0)
+                << first << " + " << rows << ", unit " << u;
+    }
+}
+
+} // namespace
+} // namespace cuda::test
