@@ -4,6 +4,7 @@
 #include "card_rows.h"
 
 #include "cuda/cuda_activations.h"
+#include "cuda/kernel_images.h"
 #include "tests/engine/backend/scalar_int8.h"
 
 namespace cuda::test {
@@ -17,6 +18,33 @@ using engine::Weight;
 using engine::WeightSource;
 using engine::WeightUse;
 
+// The records of so many rows, as words.
+Tensor recordWords(Activations& a, std::int64_t rows, std::int64_t columns) {
+    const std::int64_t words =
+        (rows + 7) / 8 * ((columns + 255) / 256) * std::int64_t(sizeof(ActivationTile)) / 4;
+    return {reinterpret_cast<std::byte*>(static_cast<CudaActivations&>(a).tiles()),
+            ElementType::I32, 1, words, words * 4};
+}
+
+// Poisoned, so that whatever is not written stays visible.
+std::unique_ptr<Activations> makeActivations(Backend& card, std::int64_t rows,
+                                             std::int64_t columns) {
+    auto made = card.makeActivations(rows, columns);
+    EXPECT_TRUE(made.ok());
+    const Tensor words = recordWords(**made, rows, columns);
+    card.copyIn(std::vector<std::byte>(std::size_t(words.rowBytes()), std::byte(0xee)), words);
+    return std::move(*made);
+}
+
+// The records of the last quantize.
+std::vector<ActivationTile> readRecords(Backend& card, Activations& a) {
+    const Tensor words = recordWords(a, a.rows, a.columns);
+    std::vector<ActivationTile> tiles(std::size_t(words.rowBytes()) / sizeof(ActivationTile));
+    const auto done = card.copyOut(words, std::as_writable_bytes(std::span(tiles)));
+    EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
+    return tiles;
+}
+
 class Quantize : public testing::Test {
 protected:
     static void SetUpTestSuite() { s_card = makeCard().release(); }
@@ -27,31 +55,6 @@ protected:
         EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
     }
     CudaBackend& card() { return *s_card; }
-
-    std::unique_ptr<Activations> makeActivations(std::int64_t rows, std::int64_t columns) {
-        auto made = card().makeActivations(rows, columns);
-        EXPECT_TRUE(made.ok());
-        // Whatever is not written stays visible.
-        std::vector<std::byte> poison(std::size_t((rows + 7) / 8 * ((columns + 255) / 256)) *
-                                          sizeof(ActivationTile),
-                                      std::byte(0xee));
-        card().copyIn(poison, records(**made, rows, columns));
-        return std::move(*made);
-    }
-    static Tensor records(Activations& a, std::int64_t rows, std::int64_t columns) {
-        const std::int64_t words =
-            (rows + 7) / 8 * ((columns + 255) / 256) * std::int64_t(sizeof(ActivationTile)) / 4;
-        return {reinterpret_cast<std::byte*>(static_cast<CudaActivations&>(a).tiles()),
-                ElementType::I32, 1, words, words * 4};
-    }
-    // The records of the last quantize.
-    std::vector<ActivationTile> read(Activations& a) {
-        const Tensor t = records(a, a.rows, a.columns);
-        std::vector<ActivationTile> tiles(std::size_t(t.rowBytes()) / sizeof(ActivationTile));
-        const auto done = card().copyOut(t, std::as_writable_bytes(std::span(tiles)));
-        EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().message);
-        return tiles;
-    }
 
 private:
     static inline CudaBackend* s_card = nullptr;
@@ -111,12 +114,12 @@ TEST_F(Quantize, RecordsHoldTheIntegersOfTheProcessor) {
     for (const std::int64_t rows : {1, 5, 8, 9, 16, 33})
         for (const std::int64_t columns : {32, 256, 288, 1504, 6656}) {
             Rows x = noise(rows, columns, kSeed + unsigned(rows));
-            auto a = makeActivations(40, 6656);
+            auto a = makeActivations(card(), 40, 6656);
             CardRows onCard(card(), x, rows % 2 ? 0 : 3);
             card().quantize(onCard.tensor(), *a);
             EXPECT_EQ(a->rows, rows);
             EXPECT_EQ(a->columns, columns);
-            expectRecords(read(*a), x);
+            expectRecords(readRecords(card(), *a), x);
         }
 }
 
@@ -134,9 +137,9 @@ TEST_F(Quantize, ExtremesFollowTheRules) {
     std::fill_n(x.row(9), 768, NAN);
     for (int k = 0; k < 768; ++k) x.row(10)[k] = float(k % 255 - 127) + 0.5f; // ties
     for (int k = 0; k < 64; ++k) x.row(11)[64 + k] = k % 2 ? INFINITY : -INFINITY;
-    auto a = makeActivations(12, 768);
+    auto a = makeActivations(card(), 12, 768);
     card().quantize(CardRows(card(), x).tensor(), *a);
-    expectRecords(read(*a), x);
+    expectRecords(readRecords(card(), *a), x);
 }
 
 TEST_F(Quantize, NormQuantizeIsTheNormThenTheIntegers) {
@@ -144,12 +147,14 @@ TEST_F(Quantize, NormQuantizeIsTheNormThenTheIntegers) {
         for (const std::int64_t columns : {96, 515, 6656}) {
             Rows x = noise(rows, columns, kSeed), gamma = noise(1, columns, 2);
             CardRows onCard(card(), x, 1), g(card(), gamma), normed(card(), rows, columns);
-            auto fused = makeActivations(rows, columns), apart = makeActivations(rows, columns);
+            auto fused = makeActivations(card(), rows, columns),
+                 apart = makeActivations(card(), rows, columns);
             card().normQuantize(onCard.tensor(), g.tensor(), 1e-5f, normed.tensor(), *fused);
             card().rmsNorm(onCard.tensor(), g.tensor(), 1e-5f, normed.tensor());
             card().quantize(normed.tensor(), *apart);
-            EXPECT_TRUE(sameRecords(read(*fused), read(*apart))) << rows << "x" << columns;
-            expectRecords(read(*fused), normed.read());
+            EXPECT_TRUE(sameRecords(readRecords(card(), *fused), readRecords(card(), *apart)))
+                << rows << "x" << columns;
+            expectRecords(readRecords(card(), *fused), normed.read());
         }
 }
 
@@ -193,7 +198,8 @@ TEST_F(Quantize, MatmulAddIsItsParts) {
                 const NormSpec* p = parts & 1 ? &post : nullptr;
                 const NormSpec* n = parts & 2 ? &next : nullptr;
                 const std::int64_t most = std::max(shape.width, shape.k);
-                auto fused = makeActivations(16, most), apart = makeActivations(16, most);
+                auto fused = makeActivations(card(), 16, most),
+                     apart = makeActivations(card(), 16, most);
                 CardRows in(card(), rowsOf(input, 0, rows));
                 CardRows x(card(), rowsOf(before, 0, rows), parts), y(card(), x.read());
                 CardRows scratch(card(), rows, shape.width);
@@ -209,7 +215,8 @@ TEST_F(Quantize, MatmulAddIsItsParts) {
                 EXPECT_TRUE(x.gapsUntouched()) << what;
                 if (!n) continue;
                 EXPECT_EQ(fused->columns, shape.width) << what;
-                EXPECT_TRUE(sameRecords(read(*fused), read(*apart))) << what;
+                EXPECT_TRUE(sameRecords(readRecords(card(), *fused), readRecords(card(), *apart)))
+                    << what;
             }
     }
 }
@@ -222,7 +229,8 @@ TEST_F(Quantize, MatmulSwigluIsItsParts) {
         Rows input = noise(16, shape.k, 3);
         for (const std::int64_t rows : {1, 5, 8, 9, 16}) {
             const std::int64_t most = std::max(shape.width, shape.k);
-            auto fused = makeActivations(16, most), apart = makeActivations(16, most);
+            auto fused = makeActivations(card(), 16, most),
+                 apart = makeActivations(card(), 16, most);
             CardRows in(card(), rowsOf(input, 0, rows));
             CardRows gateRows(card(), rows, shape.width), upRows(card(), rows, shape.width);
             card().quantize(in.tensor(), *fused);
@@ -231,10 +239,26 @@ TEST_F(Quantize, MatmulSwigluIsItsParts) {
             card().Backend::matmulSwiglu(*gate, *up, *apart, gateRows.tensor(), upRows.tensor(),
                                          *apart);
             EXPECT_EQ(fused->columns, shape.width);
-            EXPECT_TRUE(sameRecords(read(*fused), read(*apart)))
+            EXPECT_TRUE(sameRecords(readRecords(card(), *fused), readRecords(card(), *apart)))
                 << shape.width << "x" << shape.k << ", rows " << rows;
         }
     }
+}
+
+struct HalfLayer {
+    Rows x{0, 0};
+    std::vector<ActivationTile> records;
+};
+// The end of a half layer and the start of the next, with random norm weights.
+HalfLayer halfLayer(CudaBackend& card, const Weight& weight, const Rows& input,
+                    const Rows& before) {
+    CardRows in(card, input), x(card, before), scratch(card, before.rows, before.columns);
+    CardRows gamma(card, noise(1, before.columns, 5));
+    const NormSpec norm{gamma.tensor(), 1e-6f};
+    auto a = makeActivations(card, input.rows, std::max(input.columns, before.columns));
+    card.quantize(in.tensor(), *a);
+    card.matmulAdd(weight, *a, &norm, x.tensor(), scratch.tensor(), &norm, *a);
+    return {x.read(), readRecords(card, *a)};
 }
 
 // The paths for few and for many rows give a row the same bits.
@@ -242,31 +266,40 @@ TEST_F(Quantize, AHalfLayerDoesNotDependOnTheNumberOfRows) {
     const std::int64_t width = 1536, k = 2048, most = 48;
     const auto weight = makeWeight(card(), QuantType::Q4_K, width, k, kSeed);
     ASSERT_TRUE(weight);
-    Rows input = noise(most, k, 3), before = noise(most, width, 4);
-    CardRows gamma(card(), noise(1, width, 5));
-    const NormSpec norm{gamma.tensor(), 1e-6f};
-    const auto halfLayer = [&](std::int64_t first, std::int64_t rows, Rows& xOut) {
-        auto a = makeActivations(most, k);
-        CardRows in(card(), rowsOf(input, first, rows)), x(card(), rowsOf(before, first, rows));
-        CardRows scratch(card(), rows, width);
-        card().quantize(in.tensor(), *a);
-        card().matmulAdd(*weight, *a, &norm, x.tensor(), scratch.tensor(), &norm, *a);
-        xOut = x.read();
-        return read(*a);
-    };
-    Rows all(0, 0);
-    const auto records = halfLayer(0, most, all);
+    const Rows input = noise(most, k, 3), before = noise(most, width, 4);
+    const HalfLayer all = halfLayer(card(), *weight, input, before);
     for (const auto& [first, rows] : {std::pair{0, 1}, {47, 1}, {3, 16}, {32, 16}, {8, 40}}) {
-        Rows part(0, 0);
-        const auto partRecords = halfLayer(first, rows, part);
-        EXPECT_EQ(difference(part, rowsOf(all, first, rows)), "") << first << " + " << rows;
+        const HalfLayer part =
+            halfLayer(card(), *weight, rowsOf(input, first, rows), rowsOf(before, first, rows));
+        EXPECT_EQ(difference(part.x, rowsOf(all.x, first, rows)), "") << first << " + " << rows;
         if (first % 8 || rows % 8) continue; // whole tiles lie the same way
         for (std::int64_t u = 0; u < width / 256; ++u)
-            EXPECT_EQ(std::memcmp(&partRecords[std::size_t(u * rows / 8)],
-                                  &records[std::size_t(u * most / 8 + first / 8)],
+            EXPECT_EQ(std::memcmp(&part.records[std::size_t(u * rows / 8)],
+                                  &all.records[std::size_t(u * most / 8 + first / 8)],
                                   std::size_t(rows / 8) * sizeof(ActivationTile)),
                       0)
                 << first << " + " << rows << ", unit " << u;
+    }
+}
+
+// Cards without clusters have a kernel of their own for the step.
+TEST_F(Quantize, OlderCardsGiveTheSameBits) {
+    CudaOptions options;
+    options.images = plainImages();
+    options.limits = {75, 64 << 10};
+    auto older = CudaBackend::make(options);
+    ASSERT_TRUE(older.ok()) << older.error().message;
+    for (const Shape& shape : kShapes) {
+        const auto here = makeWeight(card(), shape.type, shape.width, shape.k, kSeed);
+        const auto there = makeWeight(**older, shape.type, shape.width, shape.k, kSeed);
+        ASSERT_TRUE(here && there);
+        for (const std::int64_t rows : {1, 9}) {
+            const Rows input = noise(rows, shape.k, 3), before = noise(rows, shape.width, 4);
+            const HalfLayer a = halfLayer(card(), *here, input, before);
+            const HalfLayer b = halfLayer(**older, *there, input, before);
+            EXPECT_EQ(difference(a.x, b.x), "") << shape.width << "x" << shape.k;
+            EXPECT_TRUE(sameRecords(a.records, b.records)) << shape.width << "x" << shape.k;
+        }
     }
 }
 
