@@ -106,12 +106,14 @@ __device__ __forceinline__ void multiplyItems(const GemmRowsArgs& args, const Ge
     int end = 0;
     do {
         end = min(run.count, (segment + 1) * group.tiles - run.first);
+        int turns = item < end ? (end - item + step - 1) / step : 0;
+        item += turns * step;
         if (segment < args.segments - 1 || unit < args.lastSegmentUnits) {
             RegisterActs<T, NT> acts;
             acts.load(args.activations + (std::int64_t(segment) * args.segmentUnits + unit) * NT,
                       args.rows, lane);
 #pragma unroll 1
-            for (; item < end; item += step) {
+            for (; turns > 0; --turns) {
                 std::uint8_t* const at =
                     ring.stages + place.stage * group.itemBytes + unit * kUnitBytes<T>;
                 wait(ring.arrived[place.stage], place.parity);
@@ -128,7 +130,7 @@ __device__ __forceinline__ void multiplyItems(const GemmRowsArgs& args, const Ge
             }
         } else { // the last segment is shorter: this warp only keeps in step
 #pragma unroll 1
-            for (; item < end; item += step) {
+            for (; turns > 0; --turns) {
                 wait(ring.arrived[place.stage], place.parity);
                 __syncwarp();
                 if (lane == 0) arrive(ring.multiplied[place.stage]);
