@@ -306,6 +306,7 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
             return withContext(rows.error(), projector->name);
         }
     }
+    if (auto done = s.backend->synchronize(); !done) return done.error();
 
     Session::Parts lent;
     lent.backend = s.backend.get();

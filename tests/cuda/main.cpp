@@ -1,6 +1,7 @@
 // Runs the tests of the graphics card where there is one. 77 says "skipped" to CTest.
 
 #include "cuda/card_probe.h"
+#include "cuda/context.h"
 
 #include <gtest/gtest.h>
 
@@ -14,5 +15,11 @@ int main(int argc, char** argv) {
         return 77;
     }
     std::printf("card: %s\n", card.name.c_str());
+    // Held, so that each test's backend does not open the card anew.
+    const auto context = cuda::Context::make(0, nullptr);
+    if (!context) {
+        std::printf("%s\n", context.error().message.c_str());
+        return 1;
+    }
     return RUN_ALL_TESTS();
 }

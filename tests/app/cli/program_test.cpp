@@ -145,7 +145,8 @@ TEST(Program, AnswersBadInputWithASentence) {
     expectBadInput("run " + model + prompt + "--strength extreme");
     expectBadInput("run " + model + prompt + "--temp -1");
     expectBadInput("run " + model + prompt + "--top-k 1.5");
-    expectBadInput("run " + model + prompt + "--backend cuda");
+    expectBadInput("run " + model + prompt + "--backend cuda --math float");
+    expectBadInput("run " + model + prompt + "--backend gpu");
     expectBadInput("run " + model + prompt + "--kv f8");
     expectBadInput("run " + model + prompt + "--ctx 1000000");
     expectBadInput("run " + model + prompt + "--ctx 16"); // shorter than the prompt
