@@ -1,0 +1,251 @@
+// Attention of up to 16 rows over the cache: decoding, verifying, the drafter's block.
+//
+// Math: attention.cuh. attention_rows leaves a state per unit (a split, or a tile where there are
+//   few), key/value head and query tile; attention_merge merges them in ascending order, tiles into
+//   splits and splits into the result, and attention_finish then multiplies by sigmoid(gate) and
+//   writes the 8-bit form (row_math.cuh), all but the merge as the separate operations do it.
+//   Reference: CpuBackend::attention, within what half precision of q, p and the keys means.
+// Shapes: attention_args.h. q, out F32 [rows][heads * head size], aligned to 8 bytes; cache rows
+// F16
+//   (aligned to 16 bytes) or Q8_0 (2 bytes). Head sizes 32, 64, 96, 128; any number of heads.
+// Traffic: every key and value a row sees is read once per four query tiles, that is once for 4
+// rows
+//   of 16 heads a group or for 16 rows of 4; 8.3 KB of states (head size 128) per unit, head and
+//   query tile are written and read again: 1/16 (split of 256) or 1/32 (of 512) of the keys and
+//   values for one row.
+// Launch: attention_rows: persistent blocks of 128 threads, a query tile per warp; an item is
+// (unit,
+//   key/value head, four query tiles). The positions are read from memory, so a recorded launch
+//   serves all positions; blocks without an item leave at once. With few items, the tiles
+//   themselves are the units, so that a short context still fills the card. Shared memory: one tile
+//   of keys and one of values, 34,816 bytes (head size 128). attention_merge: a warp per 32
+//   columns; attention_finish: a block of 8 warps per unit of 256 columns and row.
+// Needs: sm_75 (copies wait there); 16-byte copies in flight from sm_80 on.
+
+#include "cuda/kernels/attention.cuh"
+#include "cuda/kernels/row_math.cuh"
+
+namespace cuda {
+namespace {
+
+// How the keys that the call sees are cut into units. attention_rows and the merge agree on it.
+struct UnitPlan {
+    int firstPosition;
+    int tilesPerUnit; // 1, or those of a split
+    int firstUnit, endUnit;
+};
+
+__device__ __forceinline__ int itemBlocks(const AttentionArgs& a) {
+    return (a.queryTiles + kRowWarps - 1) / kRowWarps;
+}
+
+__device__ __forceinline__ UnitPlan planUnits(const AttentionArgs& a) {
+    UnitPlan plan;
+    plan.firstPosition = a.positions[0];
+    const int firstTile = max(0, plan.firstPosition - a.left) / kKeyTile;
+    const int endTile = (plan.firstPosition + a.rows - 1) / kKeyTile + 1;
+    const bool byTile = (endTile - firstTile) * a.kvHeads * itemBlocks(a) <= a.tileItems;
+    plan.tilesPerUnit = byTile ? 1 : a.splitTiles;
+    plan.firstUnit = firstTile / plan.tilesPerUnit;
+    plan.endUnit = (endTile - 1) / plan.tilesPerUnit + 1;
+    return plan;
+}
+
+__device__ __forceinline__ std::int64_t stateIndex(const AttentionArgs& a, int unitOfCall,
+                                                   int kvHead, int queryTile) {
+    return ((std::int64_t(unitOfCall) * a.kvHeads + kvHead) * a.queryTiles + queryTile) *
+           stateFloats(a.headSize);
+}
+
+template<int D>
+__device__ __forceinline__ void storeState(float* to, const TileState<D>& state, int lane) {
+    const int g = lane / 4, t = lane % 4;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const int row = g + 8 * i;
+        if (t == 0)
+            *reinterpret_cast<float2*>(to + kQueryTile * D + 2 * row) =
+                make_float2(state.m[i], state.l[i]);
+        if (state.m[i] == minusInfinity()) continue; // the merge reads no more than that then
+#pragma unroll
+        for (int n = 0; n < D / 8; ++n)
+            *reinterpret_cast<float2*>(to + row * D + 8 * n + 2 * t) =
+                make_float2(state.o[n][2 * i], state.o[n][2 * i + 1]);
+    }
+}
+
+template<int D, bool kEight> __device__ __forceinline__ void attentionRows(const AttentionArgs& a) {
+    extern __shared__ __align__(16) std::uint8_t shared[];
+    waitForPrevious();
+    letNextStart();
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const UnitPlan plan = planUnits(a);
+    const int blocks = itemBlocks(a);
+    const int items = (plan.endUnit - plan.firstUnit) * a.kvHeads * blocks;
+    for (int item = blockIdx.x; item < items; item += gridDim.x) {
+        const int block = item % blocks, kvHead = item / blocks % a.kvHeads;
+        const int unitOfCall = item / (blocks * a.kvHeads), unit = plan.firstUnit + unitOfCall;
+        const int queryTile = block * kRowWarps + warp;
+        const bool hasQueries = queryTile < a.queryTiles;
+        const QueryRows rows = queryRows(a, queryTile, plan.firstPosition, lane);
+        const SeenRange sees = seenByAny(a, block * kRowWarps * kQueryTile,
+                                         (block + 1) * kRowWarps * kQueryTile, plan.firstPosition);
+        const int first = max(unit * plan.tilesPerUnit, sees.from / kKeyTile);
+        const int end = min((unit + 1) * plan.tilesPerUnit, (sees.to - 1) / kKeyTile + 1);
+        TileState<D> state;
+        state.clear();
+        if (first < end)
+            walkTiles<D, kEight, 32 * kRowWarps>(a, state, rows, sees, kvHead, hasQueries, first,
+                                                 end, shared, lane, [](int) {});
+        if (hasQueries)
+            storeState<D>(a.states + stateIndex(a, unitOfCall, kvHead, queryTile), state, lane);
+    }
+}
+
+// One column of the result: row `row`, query head `head`, column `column` of it; called by a warp
+// with 32 columns of one head.
+__device__ __forceinline__ float mergedColumn(const AttentionArgs& a, const UnitPlan& plan, int row,
+                                              int head, int column, int lane) {
+    const int kvHead = head / a.ratio, r = row * a.ratio + head % a.ratio;
+    const int queryTile = r / kQueryTile, rowOfTile = r % kQueryTile;
+    const float* const states = a.states + stateIndex(a, 0, kvHead, queryTile);
+    const std::int64_t stride =
+        std::int64_t(a.kvHeads) * a.queryTiles * stateFloats(a.headSize); // of a unit
+    const float* const values = states + rowOfTile * a.headSize + column;
+    const float* const sums = states + kQueryTile * a.headSize + 2 * rowOfTile;
+
+    // Units that make a split. 32 units are looked at together, a lane each, from the start of a
+    // split; maxima up to a unit need no order, and give the factors of all merges at once.
+    const int splitUnits = a.splitTiles / plan.tilesPerUnit;
+    const int place = lane % splitUnits;
+    float totalM = minusInfinity(), totalL = 0.0f, total = 0.0f;
+    float splitL = 0.0f, split = 0.0f;
+    for (int base = plan.firstUnit / splitUnits * splitUnits; base < plan.endUnit; base += 32) {
+        const int unit = base + lane;
+        float m = minusInfinity(), l = 0.0f;
+        if (unit >= plan.firstUnit && unit < plan.endUnit) {
+            const float2 pair =
+                *reinterpret_cast<const float2*>(sums + (unit - plan.firstUnit) * stride);
+            m = pair.x, l = pair.y;
+        }
+        float o[32]; // all loads in flight; what an empty state holds is not used
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            const int source = base + i;
+            o[i] = 0.0f;
+            if (source >= plan.firstUnit && source < plan.endUnit)
+                o[i] = values[(source - plan.firstUnit) * stride];
+        }
+
+        float splitM = m; // of this unit and those before it in its split
+        for (int step = 1; step < splitUnits; step *= 2) {
+            const float before = __shfl_up_sync(kWholeWarp, splitM, step);
+            if (place >= step) splitM = fmaxf(splitM, before);
+        }
+        float before = __shfl_up_sync(kWholeWarp, splitM, 1);
+        if (place == 0) before = minusInfinity();
+        const MergeFactors inSplit = mergeFactors(before, m);
+
+        float all = m; // of this unit and all before it
+#pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+            const float earlier = __shfl_up_sync(kWholeWarp, all, step);
+            if (lane >= step) all = fmaxf(all, earlier);
+        }
+        all = fmaxf(all, totalM);
+        // The total before this unit's split.
+        float beforeSplit = __shfl_sync(kWholeWarp, all, max(0, lane - place - 1));
+        if (lane == place) beforeSplit = totalM;
+        const MergeFactors inTotal = mergeFactors(beforeSplit, splitM);
+
+        const int count = min(32, plan.endUnit - base);
+#pragma unroll
+        for (int i = 0; i < 32; ++i) {
+            if (i >= count) break;
+            MergeFactors f;
+            f.keep = __shfl_sync(kWholeWarp, inSplit.keep, i);
+            f.take = __shfl_sync(kWholeWarp, inSplit.take, i);
+            const bool holds = __shfl_sync(kWholeWarp, m, i) > minusInfinity();
+            split = merged(split, holds ? o[i] : 0.0f, f);
+            splitL = merged(splitL, __shfl_sync(kWholeWarp, l, i), f);
+            if (i % splitUnits == splitUnits - 1 || i == count - 1) {
+                f.keep = __shfl_sync(kWholeWarp, inTotal.keep, i);
+                f.take = __shfl_sync(kWholeWarp, inTotal.take, i);
+                total = merged(total, split, f);
+                totalL = merged(totalL, splitL, f);
+                split = splitL = 0.0f;
+            }
+        }
+        totalM = __shfl_sync(kWholeWarp, all, 31);
+    }
+    return __fmul_rn(total, finalShare(totalL));
+}
+
+} // namespace
+
+extern "C" __global__ void __launch_bounds__(128)
+    attention_merge(const __grid_constant__ AttentionArgs a) {
+    waitForPrevious();
+    letNextStart();
+    const int lane = threadIdx.x % 32;
+    const int columns = a.kvHeads * a.ratio * a.headSize;
+    const int part = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int row = part / (columns / 32), first = part % (columns / 32) * 32;
+    if (row >= a.rows) return;
+    const UnitPlan plan = planUnits(a);
+    const int head = first / a.headSize;
+    a.out[row * a.outStride + first + lane] =
+        mergedColumn(a, plan, row, head, first % a.headSize + lane, lane);
+}
+
+// Block (unit of 256 columns, row of the records: the last tile's missing rows become zeros).
+extern "C" __global__ void __launch_bounds__(256)
+    attention_finish(const __grid_constant__ AttentionFinishArgs f) {
+    __shared__ __align__(16) float unitRow[kUnitColumns];
+    waitForPrevious();
+    letNextStart();
+    const AttentionArgs& a = f.attention;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int unit = blockIdx.x, row = blockIdx.y;
+    if (row >= a.rows) {
+        if (warp == 0) writeMissing(f.out, row, unit, lane);
+        return;
+    }
+    const int columns = static_cast<int>(f.out.columns);
+    const int first = unit * kUnitColumns + warp * 32;
+    float value = 0.0f;
+    if (first < columns) {
+        if (f.attended)
+            value = f.attended[row * f.attendedStride + first + lane];
+        else
+            value = mergedColumn(a, planUnits(a), row, first / a.headSize,
+                                 first % a.headSize + lane, lane);
+    }
+    unitRow[warp * 32 + lane] = value;
+    __syncthreads();
+    if (warp > 0) return;
+    UnitPart part = loadUnit(unitRow, 0, kUnitColumns, lane);
+    if (f.gate.data) {
+        const UnitPart gate = PartialUnit<4>(f.gate, row, unit * kUnitColumns, columns, lane).sum();
+#pragma unroll
+        for (int i = 0; i < 8; ++i) part.v[i] = sigmoidGated(part.v[i], gate.v[i]);
+    }
+    writeQuantized(f.out, row, unit, lane, part);
+}
+
+#define GLINT_ATTENTION_ROWS(name, size, eight)                                                    \
+    extern "C" __global__ void __launch_bounds__(128, 2)                                           \
+        name(const __grid_constant__ AttentionArgs args) {                                         \
+        attentionRows<size, eight>(args);                                                          \
+    }
+
+GLINT_ATTENTION_ROWS(attention_rows_32_f16, 32, false)
+GLINT_ATTENTION_ROWS(attention_rows_64_f16, 64, false)
+GLINT_ATTENTION_ROWS(attention_rows_96_f16, 96, false)
+GLINT_ATTENTION_ROWS(attention_rows_128_f16, 128, false)
+GLINT_ATTENTION_ROWS(attention_rows_32_q8_0, 32, true)
+GLINT_ATTENTION_ROWS(attention_rows_64_q8_0, 64, true)
+GLINT_ATTENTION_ROWS(attention_rows_96_q8_0, 96, true)
+GLINT_ATTENTION_ROWS(attention_rows_128_q8_0, 128, true)
+
+} // namespace cuda
