@@ -51,8 +51,8 @@ CardState probeCard() {
     static Clock::time_point when; // long ago
     static bool asked = false;
     const std::lock_guard lock(mutex);
-    // What cannot be used does not become usable while the program runs.
-    const bool fresh = asked && (!last.usable || Clock::now() - when < kKeep);
+    // What is not there does not come while the program runs.
+    const bool fresh = asked && (!last.present || Clock::now() - when < kKeep);
     if (!fresh || (last.usable && contextIsThere())) {
         last = probeNow();
         when = Clock::now();
