@@ -10,7 +10,7 @@
 //   53 or 160 KB) and the row, writes the row and 1.41 bytes per column; all of it lies in the
 //   second level cache, so time is latency. glue_swiglu reads 16 bytes per column (312 KB per row).
 // Launch: a warp holds a unit of a row in registers from the loads to the last store; only the sums
-//   of the units go through shared memory, and every thread adds them in the same order.
+//   of the units go through shared memory, and every thread adds them in the one order.
 //   glue_residual_cluster (sm_90 and later): 8 blocks of up to 4 warps share a row, because one
 //   multiprocessor alone takes more than a microsecond to fetch the segments; each warp writes its
 //   sum into the shared memory of all 8. glue_residual: one block of up to 32 warps per row.
@@ -73,7 +73,7 @@ private:
 template<int kBatch, class Exchange>
 __device__ __forceinline__ void residualUnit(const GlueResidualArgs& a, std::int64_t row, int unit,
                                              Exchange exchange) {
-    __shared__ float postSums[kMaxGlueUnits], nextSums[kMaxGlueUnits];
+    __shared__ __align__(16) float postSums[kMaxGlueUnits], nextSums[kMaxGlueUnits];
     const int lane = threadIdx.x % 32;
     const int columns = static_cast<int>(a.out.columns);
     const int units = static_cast<int>(unitsOf(columns));
@@ -95,7 +95,7 @@ __device__ __forceinline__ void residualUnit(const GlueResidualArgs& a, std::int
     exchange.ready();
     if (a.hasPost) {
         exchange.share(postSums, unit, unitSquares(y), lane);
-        const float factor = normFactor(rowSum(postSums, units), columns, a.postEps);
+        const float factor = normFactor(rowSum<kMaxGlueUnits>(postSums, units), columns, a.postEps);
 #pragma unroll
         for (int i = 0; i < 8; ++i) y.v[i] = normed(y.v[i], factor, postGamma.v[i]);
     }
@@ -105,7 +105,7 @@ __device__ __forceinline__ void residualUnit(const GlueResidualArgs& a, std::int
     if (!a.hasNext) return;
     exchange.share(nextSums, unit, unitSquares(x), lane);
     if (unit >= units) return;
-    const float factor = normFactor(rowSum(nextSums, units), columns, a.nextEps);
+    const float factor = normFactor(rowSum<kMaxGlueUnits>(nextSums, units), columns, a.nextEps);
 #pragma unroll
     for (int i = 0; i < 8; ++i) x.v[i] = normed(x.v[i], factor, nextGamma.v[i]);
     writeQuantized(a.out, row, unit, lane, x);

@@ -8,7 +8,8 @@
 //
 // Sums of a row (they depend on the number of columns alone): a lane takes its columns of a unit in
 // ascending order, columns beyond the row counting as zero; warpSum gives the unit's sum; the units
-// are added in ascending order. A head of at most 256 columns is one unit.
+// u % 4 = 0, 1, 2 and 3 are added in four chains, each ascending, and the chains as (0 + 1) + (2 +
+// 3). A head of at most 256 columns is one unit.
 
 #include "cuda/kernels/common.cuh"
 #include "cuda/kernels/row_args.h"
@@ -161,12 +162,22 @@ __device__ __forceinline__ float unitSum(const UnitPart& part) {
     return warpSum(s);
 }
 
-// Sum of a row from the sums of its units.
-__device__ __forceinline__ float rowSum(const float* unitSums, int units) {
-    float s = unitSums[0];
-#pragma unroll 8
-    for (int u = 1; u < units; ++u) s = __fadd_rn(s, unitSums[u]);
-    return s;
+// Sum of a row from the sums of its units, in shared memory (16-byte aligned, room for a multiple
+// of four). kMost: an upper bound of units, for which the loads are in flight together.
+template<int kMost> __device__ __forceinline__ float rowSum(const float* unitSums, int units) {
+    static_assert(kMost % 4 == 0, "whole quads");
+    float4 chain = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    constexpr int kUnroll = kMost < 32 ? kMost / 4 : 8;
+#pragma unroll kUnroll
+    for (int u = 0; u < kMost; u += 4) {
+        if (u >= units) break;
+        const float4 f = *reinterpret_cast<const float4*>(unitSums + u);
+        chain.x = __fadd_rn(chain.x, f.x);
+        chain.y = __fadd_rn(chain.y, u + 1 < units ? f.y : 0.0f);
+        chain.z = __fadd_rn(chain.z, u + 2 < units ? f.z : 0.0f);
+        chain.w = __fadd_rn(chain.w, u + 3 < units ? f.w : 0.0f);
+    }
+    return __fadd_rn(__fadd_rn(chain.x, chain.y), __fadd_rn(chain.z, chain.w));
 }
 
 // 1 / sqrt(mean + eps) of a row (or head) of `columns` whose squares add up to `squares`.

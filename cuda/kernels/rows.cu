@@ -60,7 +60,7 @@ template<class Fn> __device__ __forceinline__ void eachElement(const RowElementA
 template<class Finish>
 __device__ __forceinline__ void rmsNormRow(const float* x, const float* gamma, int columns,
                                            float eps, int lane, Finish finish) {
-    __shared__ float sums[kMaxNormUnits];
+    __shared__ __align__(16) float sums[kMaxNormUnits];
     const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
     const int units = static_cast<int>(unitsOf(columns));
     for (int u = warp; u < units; u += warps) {
@@ -68,7 +68,7 @@ __device__ __forceinline__ void rmsNormRow(const float* x, const float* gamma, i
         if (lane == 0) sums[u] = s;
     }
     __syncthreads();
-    const float factor = normFactor(rowSum(sums, units), columns, eps);
+    const float factor = normFactor(rowSum<kMaxNormUnits>(sums, units), columns, eps);
     for (int u = warp; u < units; u += warps) {
         UnitPart part = loadUnit(x, u * kUnitColumns, columns, lane);
         const UnitPart g = loadGamma(gamma, u * kUnitColumns, columns, lane);
@@ -213,7 +213,7 @@ extern "C" __global__ void __launch_bounds__(1024)
 
 extern "C" __global__ void __launch_bounds__(1024)
     rows_layer_norm(const __grid_constant__ RowNormArgs a) {
-    __shared__ float sums[kMaxNormUnits];
+    __shared__ __align__(16) float sums[kMaxNormUnits];
     start();
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
     const int units = static_cast<int>(unitsOf(a.columns));
@@ -224,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(1024)
         if (lane == 0) sums[u] = s;
     }
     __syncthreads();
-    const float mean = __fdiv_rn(rowSum(sums, units), static_cast<float>(a.columns));
+    const float mean = __fdiv_rn(rowSum<kMaxNormUnits>(sums, units), static_cast<float>(a.columns));
     __syncthreads(); // all have read the sums
     const auto difference = [&](int unit) {
         UnitPart part = loadUnit(x, unit * kUnitColumns, a.columns, lane);
@@ -240,7 +240,7 @@ extern "C" __global__ void __launch_bounds__(1024)
         if (lane == 0) sums[u] = s;
     }
     __syncthreads();
-    const float factor = normFactor(rowSum(sums, units), a.columns, a.eps);
+    const float factor = normFactor(rowSum<kMaxNormUnits>(sums, units), a.columns, a.eps);
     for (int u = warp; u < units; u += warps) {
         UnitPart part = difference(u);
         const UnitPart g = loadGamma(a.gamma, u * kUnitColumns, a.columns, lane);
