@@ -1,9 +1,9 @@
 #pragma once
 // CudaActivations: rows prepared for matmul in the card's memory.
 //
-// What float weights need, the rows themselves, is kept only where it may be wanted: when float
-// matrices were among the weights imported before these activations were made (and after the
-// activations before them). A model imports its weights first and makes its activations then.
+// What float weights need, the rows themselves, is kept only where float matrices were imported
+// before these activations were made: a model imports its weights first, and makes its activations
+// then.
 
 #include "cuda/graph_cache.h"
 #include "cuda/handles.h"

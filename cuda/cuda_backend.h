@@ -146,10 +146,7 @@ private:
     GraphGuard m_sumsGuard;
     std::array<std::int64_t, GemmRows::kMaxJobs> m_largestSums{}; // bytes, descending
 
-    // What was imported since activations were made last (cuda_activations.h).
-    bool m_imported = false;
-    bool m_importedFloats = false;
-    bool m_keepFloats = false; // the last decision
+    bool m_hasFloatWeights = false; // decides for activations made from then on
 
     engine::Buffer m_turns; // of m_gemmPrefill
     std::optional<GemmRows> m_gemmRows;

@@ -121,7 +121,6 @@ Result<void> CudaBackend::importUnits(const WeightSource& source, CudaWeight& we
                            int(piece.first / rowBytes / kUnitRows), piece.bytes / rowBytes,
                            weight.memory.data());
     });
-    m_imported = true;
     return growSums(weight.layout);
 }
 
@@ -143,7 +142,7 @@ Result<void> CudaBackend::importFloats(const WeightSource& source, CudaWeight& w
                                                   m_launcher->stream()),
                          "loading weights");
     });
-    if (matrix) m_imported = m_importedFloats = true;
+    if (matrix) m_hasFloatWeights = true;
     return {};
 }
 
@@ -169,8 +168,6 @@ Result<std::unique_ptr<Activations>> CudaBackend::makeActivations(std::int64_t m
                                                                   std::int64_t maxColumns) {
     CHECK(maxRows > 0 && maxColumns > 0 && !m_graphs->recording());
     if (m_context->failed()) return m_context->error();
-    if (m_imported) m_keepFloats = m_importedFloats;
-    m_imported = m_importedFloats = false;
 
     auto made = std::make_unique<CudaActivations>();
     made->maxRows = maxRows;
@@ -181,7 +178,7 @@ Result<std::unique_ptr<Activations>> CudaBackend::makeActivations(std::int64_t m
         "memory for activations");
     if (!memory) return memory.error();
     made->tileMemory = std::move(*memory);
-    if (m_keepFloats) {
+    if (m_hasFloatWeights) {
         auto floats =
             DeviceBuffer::make(*m_context, maxRows * maxColumns * 4, "memory for activations");
         if (!floats) return floats.error();

@@ -85,6 +85,10 @@ Result<void> StreamLauncher::findKernels(std::span<const KernelImage> images) {
     return {};
 }
 
+int StreamLauncher::sharedOf(const KernelInfo& info) const {
+    return info.sharedBytes == kAllShared ? m_sharedBytes : info.sharedBytes;
+}
+
 void StreamLauncher::launch(KernelId kernel, const LaunchShape& shape, const void* args,
                             std::size_t) {
     if (m_context.failed()) return;
