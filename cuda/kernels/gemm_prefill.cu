@@ -1,3 +1,31 @@
+// Products of many rows of activations with quantised weights.
+//
+// Math: the integers and floats of engine/backend/int8_format.h through unitProduct
+//   (unit_product.cuh), as gemm_rows.cu has them: unit values are added in ascending order inside a
+//   segment, from -0, which leaves the first value as it is; out = first segment, then out +
+//   segment in ascending order. So the bits are the processor's and those of the row kernels.
+// Shapes: weights as units (unit_layout.h), up to kMaxPrefillJobs matrices of one type and K;
+//   activations as records [unit][tile of 8 rows] (formats.h); out F32 [rows][weight rows], any
+//   stride. Everything may be ragged: a row tile beyond the matrix is computed and not stored.
+// Traffic: per unit a block reads blockRowTiles units of weights and blockTiles records (2,880 B).
+//   With 8 x 16 tiles of Q4_K that is 64 KB for 128 x 128 x 256 products, 11 bytes per clock and
+//   multiprocessor from the second-level cache at 5,900 clocks per unit. Blocks that take items one
+//   after the other share the weights, so each weight comes from memory about once. Shared memory
+//   gives a warp 17 reads per 16 x 8 x 256 products, 28 of its 142 / 4 clocks.
+// Launch: blocks stay and take items (GemmPrefillArgs) from a counter in ascending order, so that
+// an
+//   item's earlier segments are always done or in work and no block can wait for one that has not
+//   begun. A warp makes 16 x 64 products of a unit: 32 sums and 32 floats of the unit in registers,
+//   activations straight from shared memory. Stages hold a unit's weights and activations for the
+//   block; the warp that leaves a stage last starts the copies of what comes next into it, so no
+//   warp waits for another, nor is one lost to copying. 512 threads of 128 registers or fewer; how
+//   many, and how many stages, the host chooses for the matrix and the card. Q4_K: 1,080
+//   instructions per warp and unit (80 products of the tensor cores, 282 integer multiply-adds, 160
+//   conversions, 288 float operations, 137 shared reads, the rest unpacks 16 rows for 8 tiles),
+//   1,140 with the loop. Issue slots are the limit; the multiply pipes and the tensor cores are
+//   about half busy then.
+// Needs: sm_75; bulk copies from sm_90, asynchronous copies from sm_80.
+
 #include "cuda/kernels/copy.cuh"
 #include "cuda/kernels/gemm_prefill_args.h"
 #include "cuda/kernels/unit_product.cuh"
@@ -228,6 +256,7 @@ template<QuantType T> __device__ __forceinline__ void prefillKernel(const GemmPr
         publishBarriers();
     }
     waitForPrevious();
+    letNextStart();
     if (threadIdx.x == 0) {
         const int item = takeItem(args);
         control.cursor = {item, firstSegment(args, item), 0};
