@@ -30,12 +30,15 @@ def geometry(gh, gw, grid):
     k = (gh, gw, grid)
     if k not in _geometry:
         r, c = np.mgrid[0:gh * 2, 0:gw * 2]
-        order = lambda a: a.reshape(gh, 2, gw, 2, *a.shape[2:]).swapaxes(1, 2).reshape(gh * gw * 4, *a.shape[2:])
+        order = lambda a: a.reshape(gh, 2, gw, 2, *a.shape[2:]).swapaxes(1, 2).reshape(
+            gh * gw * 4, *a.shape[2:])
         (iy, wy), (ix, wx) = taps(gh * 2, grid), taps(gw * 2, grid)
         idx = (iy[:, None, :, None] * grid + ix[None, :, None, :]).reshape(gh * 2, gw * 2, 4)
         wt = (wy[:, None, :, None] * wx[None, :, None, :]).reshape(gh * 2, gw * 2, 4)
         win = (r // grid) * 64 + c // grid
-        _geometry[k] = tuple(order(a) for a in (r.astype(np.int16), c.astype(np.int16), win.astype(np.int16), idx.astype(np.int16), wt.astype(np.float32)))
+        _geometry[k] = tuple(
+            order(a) for a in (r.astype(np.int16), c.astype(np.int16), win.astype(np.int16),
+                               idx.astype(np.int16), wt.astype(np.float32)))
     return _geometry[k]
 
 
@@ -47,6 +50,7 @@ def patches(u8):
 
 
 class Batches(torch.utils.data.IterableDataset):
+
     def __init__(self, tok_path, seed, rows, length, vrows, vlen, losses, grid, kinds=None):
         self.a = (tok_path, seed, rows, length, vrows, vlen, losses, grid)
 
@@ -72,7 +76,9 @@ class Batches(torch.utils.data.IterableDataset):
         fill, vfill, misses, d, n_img = [0] * B, [0] * V, 0, 0, 0
         while misses < 12:
             c = C.conversation(rng, "train")
-            x, t, pics = encode_conversation(tok, c, (lambda i: i < len(c.turns) - 1) if rng.random() < .35 else (lambda i: False))
+            x, t, pics = encode_conversation(
+                tok, c, (lambda i: i < len(c.turns) - 1) if rng.random() < .35 else
+                (lambda i: False))
             b = next((b for b in range(B) if fill[b] + len(x) <= L), None)
             slots, trial = [], list(vfill)
             for _, p in pics:
@@ -93,7 +99,11 @@ class Batches(torch.utils.data.IterableDataset):
                 px[v, s:s + n] = patches(p.resized())
                 img[v, s:s + n] = n_img
                 r, q, w, ti, tw = geometry(p.gh, p.gw, grid)
-                row[v, s:s + n], col[v, s:s + n], win[v, s:s + n], tap[v, s:s + n], wt[v, s:s + n] = r, q, w, ti, tw
+                row[v, s:s + n], col[v,
+                                     s:s + n], win[v,
+                                                   s:s + n], tap[v,
+                                                                 s:s + n], wt[v, s:s +
+                                                                              n] = r, q, w, ti, tw
                 first = (v * P + s) // 4
                 dest[first:first + p.cells] = np.arange(b * L + o + at, b * L + o + at + p.cells)
                 g = p.glyphs(SLOTS).astype(np.int16)
@@ -114,8 +124,22 @@ class Batches(torch.utils.data.IterableDataset):
         label = np.full(M, -100, np.int64)
         label[:len(pos)] = ids.reshape(-1)[pos + 1]
         T = torch.from_numpy
-        return dict(ids=T(ids), doc=T(doc), dest=T(dest), px=T(px), img=T(img), row=T(row), col=T(col), win=T(win), tap=T(tap), wt=T(wt), glyph=T(glyph), at=T(at), label=T(label),
-                    tokens=int(sum(fill)), pictures=n_img, trained=len(pos))
+        return dict(ids=T(ids),
+                    doc=T(doc),
+                    dest=T(dest),
+                    px=T(px),
+                    img=T(img),
+                    row=T(row),
+                    col=T(col),
+                    win=T(win),
+                    tap=T(tap),
+                    wt=T(wt),
+                    glyph=T(glyph),
+                    at=T(at),
+                    label=T(label),
+                    tokens=int(sum(fill)),
+                    pictures=n_img,
+                    trained=len(pos))
 
 
 def one_batch(tok_path, **shape):
@@ -125,4 +149,10 @@ def one_batch(tok_path, **shape):
 
 def loader(tok_path, seed, workers, **shape):
     ds = Batches(tok_path, seed, **shape)
-    return iter(torch.utils.data.DataLoader(ds, batch_size=None, num_workers=workers, prefetch_factor=4, pin_memory=True, persistent_workers=True))
+    return iter(
+        torch.utils.data.DataLoader(ds,
+                                    batch_size=None,
+                                    num_workers=workers,
+                                    prefetch_factor=4,
+                                    pin_memory=True,
+                                    persistent_workers=True))

@@ -6,19 +6,23 @@ everything else is plain byte-pair text, so that a typed "<|eot|>" stays ordinar
 import json
 import os
 
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")      # the workers are the parallelism
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # the workers are the parallelism
 os.environ.setdefault("RAYON_NUM_THREADS", "1")
 
 from data.words import SPELL_OFF, SPELL_ON  # noqa: E402
 
-SPECIALS = ["<|begin_of_text|>", "<|end_of_text|>", "<|eom|>", "<|eot|>", "<|finetune_right_pad|>", "<|start|>", "<|message|>", "<|image_start|>", "<|image_end|>", "<|image|>", "<|video|>", "<|patch|>",
-            "<|reserved_special_token_1818|>"]
+SPECIALS = [
+    "<|begin_of_text|>", "<|end_of_text|>", "<|eom|>", "<|eot|>", "<|finetune_right_pad|>",
+    "<|start|>", "<|message|>", "<|image_start|>", "<|image_end|>", "<|image|>", "<|video|>",
+    "<|patch|>", "<|reserved_special_token_1818|>"
+]
 BOS, EOS, EOM, EOT, PAD, START, MESSAGE, IMG_START, IMG_END, _, _, PATCH, MASK = SPECIALS
 
 # the expression behind tokenizer.ggml.pre = "llama4"
 _CONTR, _PRE = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?", r"[^\r\n\p{L}\p{N}]?"
 _UP, _LOW = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
-PRE_REGEX = (_PRE + _UP + "*" + _LOW + "+" + _CONTR + "|" + _PRE + _UP + "+" + _LOW + "*" + _CONTR + r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+PRE_REGEX = (_PRE + _UP + "*" + _LOW + "+" + _CONTR + "|" + _PRE + _UP + "+" + _LOW + "*" + _CONTR +
+             r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 
 
 def byte_letters():
@@ -60,7 +64,8 @@ class Tok:
                     p.append(len(parts))
                     parts.append(piece)
             plan.append(p)
-        ids = [e.ids for e in self.bpe.encode_batch_fast(parts, add_special_tokens=False)] if parts else []
+        ids = [e.ids for e in self.bpe.encode_batch_fast(parts, add_special_tokens=False)
+               ] if parts else []
         return [[x for q in p for x in (ids[q] if isinstance(q, int) else q)] for p in plan]
 
     def encode(self, text):
@@ -91,12 +96,14 @@ def encode_conversation(tok, conv, canonical=lambda i: False, prompt_only=False)
     texts, n = [conv.system_text()], len(conv.turns)
     for i, t in enumerate(conv.turns):
         flat = canonical(i)
-        strip = (lambda s: s.replace(SPELL_ON, "").replace(SPELL_OFF, "")) if flat else (lambda s: s)
+        strip = (lambda s: s.replace(SPELL_ON, "").replace(SPELL_OFF, "")) if flat else (
+            lambda s: s)
         texts += [p for p in t.user if isinstance(p, str)] + [strip(t.think), strip(t.answer)]
     enc = iter(tok.encode_many(texts))
     start = [tok.id[START]] + tok.encode("assistant") if "start" not in tok.__dict__ else tok.start
     tok.start = start
-    to_self, to_user = (tok.head("assistant to=self")[len(start):], tok.head("assistant to=user")[len(start):])
+    to_self, to_user = (tok.head("assistant to=self")[len(start):],
+                        tok.head("assistant to=user")[len(start):])
     ids, mark, pics = [tok.id[BOS]] + tok.head("system") + next(enc) + [tok.id[EOT]], [], []
     for i, t in enumerate(conv.turns):
         ids += tok.head("user")

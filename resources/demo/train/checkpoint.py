@@ -32,7 +32,8 @@ def load_small(stem):
     out = {}
     for p in sorted(glob.glob(glob.escape(stem) + ".[0-9].pt")):
         for n, x in torch.load(p, map_location="cpu").items():
-            out[n] = x if torch.is_tensor(x) else (x[0].float() * x[1].float()[:, None]).reshape(x[2])
+            out[n] = x if torch.is_tensor(x) else (x[0].float() *
+                                                   x[1].float()[:, None]).reshape(x[2])
     if not out:
         raise SystemExit(f"no checkpoint {stem}.*.pt")
     return out

@@ -15,7 +15,8 @@ from chat_format import BOS, EOS, EOT, MASK, PAD, SPECIALS, Tok
 from model import CFG, full_layer
 
 NAME = "Glint Demo"
-TEMPLATE = r"""{%- set strength = reasoning_effort if reasoning_effort is defined and reasoning_effort else 'high' -%}
+TEMPLATE = (
+    r"""{%- set strength = reasoning_effort if reasoning_effort is defined and reasoning_effort else 'high' -%}
 {%- macro body(c) -%}{%- if c is string -%}{{- c -}}{%- else -%}{%- for p in c -%}{%- if p.type == 'text' -%}{{- p.text -}}{%- else -%}{{- '<|patch|>' -}}{%- endif -%}{%- endfor -%}{%- endif -%}{%- endmacro -%}
 {{- '<|begin_of_text|><|start|>system<|message|>' -}}
 {%- if messages and messages[0].role == 'system' -%}{{- body(messages[0].content) -}}{%- set turns = messages[1:] -%}
@@ -27,7 +28,7 @@ TEMPLATE = r"""{%- set strength = reasoning_effort if reasoning_effort is define
 {{- '<|start|>assistant to=user<|message|>' + body(m.content) + '<|eot|>' -}}
 {%- else -%}{{- '<|start|>' + m.role + '<|message|>' + body(m.content) + '<|eot|>' -}}{%- endif -%}
 {%- endfor -%}
-{%- if add_generation_prompt -%}{{- '<|start|>assistant' -}}{%- endif -%}"""
+{%- if add_generation_prompt -%}{{- '<|start|>assistant' -}}{%- endif -%}""")
 
 
 def tokenizer_keys(w, tok, mask=False):
@@ -36,7 +37,8 @@ def tokenizer_keys(w, tok, mask=False):
     w.arr("tokenizer.ggml.tokens", G.V_STR, tok.tokens)
     w.arr("tokenizer.ggml.token_type", G.V_I32, [3 if t in SPECIALS else 1 for t in tok.tokens])
     w.arr("tokenizer.ggml.merges", G.V_STR, tok.merges)
-    for k, t in (("bos", BOS), ("eos", EOS), ("padding", PAD), ("eot", EOT)) + ((("mask", MASK),) if mask else ()):
+    for k, t in (("bos", BOS), ("eos", EOS), ("padding", PAD),
+                 ("eot", EOT)) + ((("mask", MASK), ) if mask else ()):
         w.u32(f"tokenizer.ggml.{k}_token_id", tok.id[t])
     w.bool("tokenizer.ggml.add_bos_token", True)
     w.bool("tokenizer.ggml.add_sep_token", False)
@@ -81,14 +83,16 @@ def target(path, m, tok, half=False):
     w.s("general.type", "model")
     w.s("general.name", NAME)
     w.s("general.size_label", "17M")
-    common(w, A, c["layers"], c["ffn"], c["heads"], c["kv"], c["hd"], c["window"], [not full_layer(i) for i in range(c["layers"])])
+    common(w, A, c["layers"], c["ffn"], c["heads"], c["kv"], c["hd"], c["window"],
+           [not full_layer(i) for i in range(c["layers"])])
     w.u32("general.file_type", 1 if half else 15)
     w.f32(A + ".final_logit_softcapping", c["cap"])
     w.f32(A + ".logit_scale", c["logit_scale"])
     tokenizer_keys(w, tok)
     w.u32("general.quantization_version", 2)
     back = {}
-    for n in ["token_embd.weight"] + [n for n in m if n.startswith("blk.")] + ["output_norm.weight", "output.weight"]:
+    for n in ["token_embd.weight"] + [n for n in m if n.startswith("blk.")
+                                      ] + ["output_norm.weight", "output.weight"]:
         back[n] = put(w, n, m[n], "target", half)
         if n.endswith("attn_q.weight"):
             w.add(n.replace("attn_q", "attn_q_norm"), np.full(c["hd"], c["qk_scale"], np.float32))
@@ -105,7 +109,9 @@ def mmproj(path, m, half=False):
     w.s("general.size_label", "5M")
     w.u32("general.file_type", 1 if half else 15)
     w.bool("clip.has_vision_encoder", True)
-    for k, v in (("projection_dim", c["width"]), ("image_size", c["grid"] * 28), ("patch_size", 14), ("embedding_length", c["vwidth"]), ("feed_forward_length", c["vffn"]), ("block_count", c["vlayers"]), ("attention.head_count", c["vheads"])):
+    for k, v in (("projection_dim", c["width"]), ("image_size", c["grid"] * 28), ("patch_size", 14),
+                 ("embedding_length", c["vwidth"]), ("feed_forward_length", c["vffn"]),
+                 ("block_count", c["vlayers"]), ("attention.head_count", c["vheads"])):
         w.u32("clip.vision." + k, v)
     w.arr("clip.vision.image_mean", G.V_F32, [0.5] * 3)
     w.arr("clip.vision.image_std", G.V_F32, [0.5] * 3)
@@ -124,7 +130,8 @@ def dflash(path, m, tok, half=False):
     w.s("general.type", "model")
     w.s("general.name", NAME)
     w.s("general.size_label", "4M")
-    common(w, A, c["dlayers"], c["dffn"], c["dheads"], c["dkv"], c["dhd"], c["dwindow"], [True] * c["dlayers"])
+    common(w, A, c["dlayers"], c["dffn"], c["dheads"], c["dkv"], c["dhd"], c["dwindow"],
+           [True] * c["dlayers"])
     w.u32("general.file_type", 1 if half else 15)
     w.u32(A + ".block_size", c["block"])
     w.arr(A + ".target_layers", G.V_I32, c["taps"])
@@ -141,10 +148,23 @@ def read(path):
     out = {}
     for n in r.info:
         a = torch.from_numpy(np.ascontiguousarray(r.tensor(n))).float()
-        if n.endswith(("attn_q_norm.weight", "attn_k_norm.weight")) and r.kv["general.architecture"] == "muse-glimmer":
+        if n.endswith(("attn_q_norm.weight",
+                       "attn_k_norm.weight")) and r.kv["general.architecture"] == "muse-glimmer":
             continue
         out[n] = a.reshape(a.shape[0], -1) if n == "v.patch_embd.weight" else a
     return out
+
+
+def start(places, files):
+    """weights to begin with: each place is a folder with the files or the stem of a small checkpoint; a later one wins"""
+    w = {}
+    for p in places:
+        if os.path.isdir(p):
+            for f in files:
+                w |= read(f"{p}/demo-{f}.gguf")
+        else:
+            w |= checkpoint.load_small(p)
+    return w
 
 
 def main():
@@ -158,15 +178,21 @@ def main():
     parts = a.parts.split(",")
     if "target" in parts or "mmproj" in parts:
         full = f"{a.work}/target.full.pt"
-        m = torch.load(full, map_location="cpu")["master"] if os.path.exists(full) else checkpoint.load_small(f"{a.work}/target")
+        m = torch.load(full, map_location="cpu")["master"] if os.path.exists(
+            full) else checkpoint.load_small(f"{a.work}/target")
         m = prepare(m)
         if "target" in parts:
-            target(f"{a.out}/demo-target.gguf", {n: t for n, t in m.items() if not n.startswith(("v.", "mm.", "glyph"))}, tok)
+            target(f"{a.out}/demo-target.gguf",
+                   {n: t
+                    for n, t in m.items() if not n.startswith(("v.", "mm.", "glyph"))}, tok)
         if "mmproj" in parts:
             mmproj(f"{a.out}/demo-mmproj.gguf", m)
     if "dflash" in parts:
         full = f"{a.work}/dflash.full.pt"
-        dflash(f"{a.out}/demo-dflash.gguf", torch.load(full, map_location="cpu")["master"] if os.path.exists(full) else checkpoint.load_small(f"{a.work}/dflash"), tok)
+        dflash(
+            f"{a.out}/demo-dflash.gguf",
+            torch.load(full, map_location="cpu")["master"]
+            if os.path.exists(full) else checkpoint.load_small(f"{a.work}/dflash"), tok)
     for f in sorted(os.listdir(a.out)):
         if f.endswith(".gguf"):
             print(f"{f:20s} {os.path.getsize(f'{a.out}/{f}') / 1e6:.2f} MB")

@@ -2,7 +2,7 @@
 import torch
 import torch.nn.functional as F
 
-from batches import SLOTS, geometry, patches      # noqa: F401
+from batches import SLOTS, geometry, patches  # noqa: F401
 from model import embed, full_layer, logits, rms, rope_tables, turn_halves, turn_pairs, vision_full
 
 
@@ -11,24 +11,35 @@ def picture_rows(w, c, pic, dev):
     """one picture -> rows for the text model"""
     dt = w["mm.0.weight"].dtype
     px = torch.from_numpy(patches(pic.resized()).copy()).to(dev)
-    row, col, win, tap, wt = (torch.from_numpy(a).to(dev) for a in geometry(pic.gh, pic.gw, c["grid"]))
+    row, col, win, tap, wt = (torch.from_numpy(a).to(dev)
+                              for a in geometry(pic.gh, pic.gw, c["grid"]))
     H, D = c["vheads"], c["vwidth"]
     d, P = D // H, len(px)
-    ln = lambda x, t: F.layer_norm(x, (D,), w[t + ".weight"], w[t + ".bias"], c["eps"])
-    x = (px.to(dt) / 127.5 - 1.0) @ w["v.patch_embd.weight"].T + (w["v.position_embd.weight"][tap.long()] * wt[..., None]).sum(-2).to(dt)
+    ln = lambda x, t: F.layer_norm(x, (D, ), w[t + ".weight"], w[t + ".bias"], c["eps"])
+    x = (px.to(dt) / 127.5 - 1.0) @ w["v.patch_embd.weight"].T + (
+        w["v.position_embd.weight"][tap.long()] * wt[..., None]).sum(-2).to(dt)
     x = ln(x, "v.pre_ln")
-    f = 10000.0 ** (-torch.arange(0, d // 2, 2, device=dev, dtype=torch.float32) / (d // 2))
+    f = 10000.0**(-torch.arange(0, d // 2, 2, device=dev, dtype=torch.float32) / (d // 2))
     a = torch.cat([(col.float() + 1)[:, None] * f, (row.float() + 1)[:, None] * f], -1)[None]
     same = win[:, None] == win[None]
     for i in range(c["vlayers"]):
         b = f"v.blk.{i}."
         h = ln(x, b + "ln1")
-        q, k, v = (F.linear(h, w[b + f"attn_{t}.weight"], w[b + f"attn_{t}.bias"]).view(P, H, d).transpose(0, 1) for t in "qkv")
-        o = F.scaled_dot_product_attention(turn_pairs(q, a.cos(), a.sin())[None], turn_pairs(k, a.cos(), a.sin())[None], v[None], attn_mask=None if vision_full(i, c["vlayers"]) else same)[0]
-        x = x + F.linear(o.transpose(0, 1).reshape(P, D), w[b + "attn_out.weight"], w[b + "attn_out.bias"])
-        x = x + F.linear(F.gelu(F.linear(ln(x, b + "ln2"), w[b + "ffn_up.weight"], w[b + "ffn_up.bias"])), w[b + "ffn_down.weight"], w[b + "ffn_down.bias"])
+        q, k, v = (F.linear(h, w[b + f"attn_{t}.weight"],
+                            w[b + f"attn_{t}.bias"]).view(P, H, d).transpose(0, 1) for t in "qkv")
+        o = F.scaled_dot_product_attention(
+            turn_pairs(q, a.cos(), a.sin())[None],
+            turn_pairs(k, a.cos(), a.sin())[None],
+            v[None],
+            attn_mask=None if vision_full(i, c["vlayers"]) else same)[0]
+        x = x + F.linear(
+            o.transpose(0, 1).reshape(P, D), w[b + "attn_out.weight"], w[b + "attn_out.bias"])
+        x = x + F.linear(
+            F.gelu(F.linear(ln(x, b + "ln2"), w[b + "ffn_up.weight"], w[b + "ffn_up.bias"])),
+            w[b + "ffn_down.weight"], w[b + "ffn_down.bias"])
     x = ln(x, "v.post_ln").view(P // 4, 4, D).transpose(1, 2).reshape(P // 4, 4 * D)
-    return rms(F.gelu(F.gelu(x @ w["mm.0.weight"].T) @ w["mm.1.weight"].T) @ w["mm.2.weight"].T, c["eps"])
+    return rms(
+        F.gelu(F.gelu(x @ w["mm.0.weight"].T) @ w["mm.1.weight"].T) @ w["mm.2.weight"].T, c["eps"])
 
 
 class Runner:
@@ -39,9 +50,13 @@ class Runner:
         self.w, self.c, self.dev, self.L, self.d = w, c, dev, length, draft
         dt = w["output.weight"].dtype
         z = lambda k, d: torch.zeros(batch, k, length + c["block"], d, device=dev, dtype=dt)
-        self.k, self.v = [z(c["kv"], c["hd"]) for _ in range(c["layers"])], [z(c["kv"], c["hd"]) for _ in range(c["layers"])]
+        self.k, self.v = [z(c["kv"], c["hd"]) for _ in range(c["layers"])], [
+            z(c["kv"], c["hd"]) for _ in range(c["layers"])
+        ]
         if draft:
-            self.dk, self.dv = [z(c["dkv"], c["dhd"]) for _ in range(c["dlayers"])], [z(c["dkv"], c["dhd"]) for _ in range(c["dlayers"])]
+            self.dk, self.dv = [z(c["dkv"], c["dhd"]) for _ in range(c["dlayers"])], [
+                z(c["dkv"], c["dhd"]) for _ in range(c["dlayers"])
+            ]
 
     @torch.no_grad()
     def step(self, x, start, feats=False):
@@ -49,7 +64,8 @@ class Runner:
         w, c = self.w, self.c
         B, T, D = x.shape
         H, K, d = c["heads"], c["kv"], c["hd"]
-        pos = (start[:, None] + torch.arange(T, device=self.dev)[None]).clamp(max=self.L + c["block"] - 1)
+        pos = (start[:, None] + torch.arange(T, device=self.dev)[None]).clamp(max=self.L +
+                                                                              c["block"] - 1)
         n = int(pos.max()) + 1
         cos, sin = (t[:, None] for t in rope_tables(pos, d, c["theta"]))
         j = torch.arange(n, device=self.dev)[None, None]
@@ -62,18 +78,26 @@ class Runner:
                 out.append(x)
             b = f"blk.{i}."
             h = rms(x, c["eps"], w[b + "attn_norm.weight"])
-            q = (rms((h @ w[b + "attn_q.weight"].T).view(B, T, H, d), c["eps"]) * c["qk_scale"]).transpose(1, 2)
+            q = (rms((h @ w[b + "attn_q.weight"].T).view(B, T, H, d), c["eps"]) *
+                 c["qk_scale"]).transpose(1, 2)
             k = rms((h @ w[b + "attn_k.weight"].T).view(B, T, K, d), c["eps"]).transpose(1, 2)
             v = (h @ w[b + "attn_v.weight"].T).view(B, T, K, d)
             if not full_layer(i):
                 q, k = turn_pairs(q, cos, sin), turn_pairs(k, cos, sin)
             self.k[i][bi, :, pos] = k.transpose(1, 2)
             self.v[i][bi, :, pos] = v
-            o = F.scaled_dot_product_attention(q, self.k[i][:, :, :n].repeat_interleave(H // K, 1), self.v[i][:, :, :n].repeat_interleave(H // K, 1), attn_mask=full if full_layer(i) else near)
-            o = o.transpose(1, 2).reshape(B, T, H * d) * torch.sigmoid(h @ w[b + "attn_gate.weight"].T)
-            x = x + rms(o @ w[b + "attn_output.weight"].T, c["post_eps"], w[b + "post_attention_norm.weight"])
+            o = F.scaled_dot_product_attention(q,
+                                               self.k[i][:, :, :n].repeat_interleave(H // K, 1),
+                                               self.v[i][:, :, :n].repeat_interleave(H // K, 1),
+                                               attn_mask=full if full_layer(i) else near)
+            o = o.transpose(1, 2).reshape(B, T, H * d) * torch.sigmoid(
+                h @ w[b + "attn_gate.weight"].T)
+            x = x + rms(o @ w[b + "attn_output.weight"].T, c["post_eps"],
+                        w[b + "post_attention_norm.weight"])
             h = rms(x, c["eps"], w[b + "ffn_norm.weight"])
-            x = x + rms((F.silu(h @ w[b + "ffn_gate.weight"].T) * (h @ w[b + "ffn_up.weight"].T)) @ w[b + "ffn_down.weight"].T, c["post_eps"], w[b + "post_ffw_norm.weight"])
+            x = x + rms((F.silu(h @ w[b + "ffn_gate.weight"].T) *
+                         (h @ w[b + "ffn_up.weight"].T)) @ w[b + "ffn_down.weight"].T,
+                        c["post_eps"], w[b + "post_ffw_norm.weight"])
         return (x, torch.cat(out, -1)) if feats else x
 
     @torch.no_grad()
@@ -81,13 +105,15 @@ class Runner:
         """the drafter's keys and values of context rows"""
         w, c = self.d, self.c
         B, T, _ = feats.shape
-        pos = (start[:, None] + torch.arange(T, device=self.dev)[None]).clamp(max=self.L + c["block"] - 1)
+        pos = (start[:, None] + torch.arange(T, device=self.dev)[None]).clamp(max=self.L +
+                                                                              c["block"] - 1)
         cos, sin = (t[:, None] for t in rope_tables(pos, c["dhd"], c["theta"]))
         bi = torch.arange(B, device=self.dev)[:, None].expand(B, T)
         ctx = rms(feats @ w["fc.weight"].T, c["eps"], w["enc.output_norm.weight"])
         for i in range(c["dlayers"]):
             b = f"blk.{i}."
-            k = rms((ctx @ w[b + "attn_k.weight"].T).view(B, T, c["dkv"], c["dhd"]), c["eps"], w[b + "attn_k_norm.weight"]).transpose(1, 2)
+            k = rms((ctx @ w[b + "attn_k.weight"].T).view(B, T, c["dkv"], c["dhd"]), c["eps"],
+                    w[b + "attn_k_norm.weight"]).transpose(1, 2)
             self.dk[i][bi, :, pos] = turn_halves(k, cos, sin).transpose(1, 2)
             self.dv[i][bi, :, pos] = (ctx @ w[b + "attn_v.weight"].T).view(B, T, c["dkv"], c["dhd"])
 
@@ -103,19 +129,28 @@ class Runner:
         cos, sin = (t[:, None] for t in rope_tables(pos, d, c["theta"]))
         n = int(start.max())
         j = torch.arange(n, device=self.dev)[None, None]
-        ok = torch.cat([(j < start[:, None, None]) & (pos[..., None] - j <= c["dwindow"]), torch.ones(B, T, T, dtype=torch.bool, device=self.dev)], -1)[:, None]
+        ok = torch.cat([(j < start[:, None, None]) & (pos[..., None] - j <= c["dwindow"]),
+                        torch.ones(B, T, T, dtype=torch.bool, device=self.dev)], -1)[:, None]
         for i in range(c["dlayers"]):
             b = f"blk.{i}."
             h = rms(x, c["eps"], w[b + "attn_norm.weight"])
-            q = rms((h @ w[b + "attn_q.weight"].T).view(B, T, H, d), c["eps"], w[b + "attn_q_norm.weight"]).transpose(1, 2)
-            k = rms((h @ w[b + "attn_k.weight"].T).view(B, T, K, d), c["eps"], w[b + "attn_k_norm.weight"]).transpose(1, 2)
+            q = rms((h @ w[b + "attn_q.weight"].T).view(B, T, H, d), c["eps"],
+                    w[b + "attn_q_norm.weight"]).transpose(1, 2)
+            k = rms((h @ w[b + "attn_k.weight"].T).view(B, T, K, d), c["eps"],
+                    w[b + "attn_k_norm.weight"]).transpose(1, 2)
             v = (h @ w[b + "attn_v.weight"].T).view(B, T, K, d).transpose(1, 2)
-            k, v = torch.cat([self.dk[i][:, :, :n], turn_halves(k, cos, sin)], 2), torch.cat([self.dv[i][:, :, :n], v], 2)
-            o = F.scaled_dot_product_attention(turn_halves(q, cos, sin), k.repeat_interleave(H // K, 1), v.repeat_interleave(H // K, 1), attn_mask=ok)
+            k, v = torch.cat([self.dk[i][:, :, :n], turn_halves(k, cos, sin)],
+                             2), torch.cat([self.dv[i][:, :, :n], v], 2)
+            o = F.scaled_dot_product_attention(turn_halves(q, cos, sin),
+                                               k.repeat_interleave(H // K, 1),
+                                               v.repeat_interleave(H // K, 1),
+                                               attn_mask=ok)
             x = x + o.transpose(1, 2).reshape(B, T, H * d) @ w[b + "attn_output.weight"].T
             h = rms(x, c["eps"], w[b + "ffn_norm.weight"])
-            x = x + (F.silu(h @ w[b + "ffn_gate.weight"].T) * (h @ w[b + "ffn_up.weight"].T)) @ w[b + "ffn_down.weight"].T
-        return (rms(x, c["eps"], w["output_norm.weight"]) @ self.w["output.weight"].T)[:, 1:].argmax(-1)
+            x = x + (F.silu(h @ w[b + "ffn_gate.weight"].T) *
+                     (h @ w[b + "ffn_up.weight"].T)) @ w[b + "ffn_down.weight"].T
+        return (
+            rms(x, c["eps"], w["output_norm.weight"]) @ self.w["output.weight"].T)[:, 1:].argmax(-1)
 
 
 def prompts(w, c, items, dev):

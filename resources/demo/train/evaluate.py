@@ -80,24 +80,32 @@ def main():
     groups, think, wrong = table(items, got, tok)
     print(f"{'group':14s} right  of    %     low  medium  high  xhigh")
     for g, (r, n, rs, ns) in groups.items():
-        print(f"{g:14s} {r:5d} {n:4d} {100 * r / n:6.1f}   " + "  ".join(f"{100 * x / max(1, y):5.0f}" for x, y in zip(rs, ns)))
+        print(f"{g:14s} {r:5d} {n:4d} {100 * r / n:6.1f}   " +
+              "  ".join(f"{100 * x / max(1, y):5.0f}" for x, y in zip(rs, ns)))
     med = [statistics.median(think[s]) for s in range(4)]
     print("thinking tokens, median:", dict(zip(STRENGTHS, med)))
     res.update(groups={g: [r, n] for g, (r, n, _, _) in groups.items()}, think=med)
-    for g, conv, t, ans in wrong[:: max(1, len(wrong) // max(1, a.wrong))][:a.wrong] if a.wrong else []:
-        print("WRONG", g, STRENGTHS[conv.strength], "| Q", [x if isinstance(x, str) else "<pic>" for x in conv.turns[-1].user], "| T", t[-160:], "| A", ans[:160], "| WANT", conv.turns[-1].check)
+    for g, conv, t, ans in wrong[::max(1,
+                                       len(wrong) // max(1, a.wrong))][:a.wrong] if a.wrong else []:
+        print("WRONG", g, STRENGTHS[conv.strength], "| Q",
+              [x if isinstance(x, str) else "<pic>" for x in conv.turns[-1].user], "| T", t[-160:],
+              "| A", ans[:160], "| WANT", conv.turns[-1].check)
     if a.half:
-        m = convert.prepare(torch.load(f"{a.work}/target.full.pt", map_location="cpu")["master"] if os.path.exists(f"{a.work}/target.full.pt") else checkpoint.load_small(f"{a.work}/target"))
+        m = convert.prepare(
+            torch.load(f"{a.work}/target.full.pt", map_location="cpu")["master"] if os.path.
+            exists(f"{a.work}/target.full.pt") else checkpoint.load_small(f"{a.work}/target"))
         wh = {n: t.to(dev).bfloat16().float() for n, t in m.items()}
         gh = generate(wh, c, enc, tok.eog, dev, max_new=600)
         same = sum(split_reply(tok, x)[1] == split_reply(tok, y)[1] for x, y in zip(got, gh))
-        print(f"answers equal to the 16-bit ones: {same} of {len(got)} = {100 * same / len(got):.1f} %")
+        print(f"answers equal to the 16-bit ones: {same} of {len(got)} = "
+              f"{100 * same / len(got):.1f} %")
         res["same"] = [same, len(got)]
     if a.drafts:
         for temp in (0.0, 1.0):
             sel = [e for e, (g, cv) in zip(enc, items) if cv.strength == 2]
             outs, rounds, n = dflash(w, d, c, sel, tok.eog, dev, max_new=600, temperature=temp)
-            print(f"temperature {temp}: tau {sum(n) / max(1, sum(rounds)):.2f} over {len(sel)} items, {sum(n)} tokens")
+            print(f"temperature {temp}: tau {sum(n) / max(1, sum(rounds)):.2f} over {len(sel)} "
+                  f"items, {sum(n)} tokens")
             res[f"tau{temp:.0f}"] = sum(n) / max(1, sum(rounds))
             by = {}
             for (g, _), r, k in zip([x for x in items if x[1].strength == 2], rounds, n):
@@ -107,7 +115,8 @@ def main():
             print("   " + ", ".join(f"{g} {k / max(1, r):.1f}" for g, (k, r) in by.items()))
             if not temp:
                 plain = [got[i] for i, (g, cv) in enumerate(items) if cv.strength == 2]
-                print(f"   equal to plain greedy: {sum(x == y for x, y in zip(outs, plain))} of {len(plain)}")
+                print(f"   equal to plain greedy: {sum(x == y for x, y in zip(outs, plain))} of "
+                      f"{len(plain)}")
     if a.json:
         json.dump(res, open(a.json, "w"))
 

@@ -10,16 +10,40 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-CFG = dict(
-    vocab=4096,
-    # target
-    width=512, layers=8, heads=8, kv=2, hd=64, ffn=768, window=256, theta=500000.0, qk_scale=3.87, logit_scale=1 / math.sqrt(2.0), cap=20.0, context=4096,
-    # vision tower: position table (= attention window) of 16 x 16 patches
-    vwidth=256, vlayers=6, vheads=4, vffn=768, grid=16, proj=512,
-    # drafter
-    dlayers=2, dheads=8, dkv=2, dhd=64, dffn=768, dwindow=256, block=16, taps=[2, 4, 7],       # taps: residual entering these layers
-    eps=1e-5, post_eps=1e-8, slots=8, glyphs=96)
-
+CFG = dict(vocab=4096,
+           # target
+           width=512,
+           layers=8,
+           heads=8,
+           kv=2,
+           hd=64,
+           ffn=768,
+           window=256,
+           theta=500000.0,
+           qk_scale=3.87,
+           logit_scale=1 / math.sqrt(2.0),
+           cap=20.0,
+           context=4096,
+           # vision tower: position table (= attention window) of 16 x 16 patches
+           vwidth=256,
+           vlayers=6,
+           vheads=4,
+           vffn=768,
+           grid=16,
+           proj=512,
+           # drafter
+           dlayers=2,
+           dheads=8,
+           dkv=2,
+           dhd=64,
+           dffn=768,
+           dwindow=256,
+           block=16,
+           taps=[2, 4, 7],  # taps: residual entering these layers
+           eps=1e-5,
+           post_eps=1e-8,
+           slots=8,
+           glyphs=96)
 
 _blocks = create_block_mask
 
@@ -32,7 +56,7 @@ def rms(x, eps, w=None):
 
 def rope_tables(pos, d, theta):
     """cos and sin of shape pos.shape + (d/2,)"""
-    f = theta ** (-torch.arange(0, d, 2, device=pos.device, dtype=torch.float32) / d)
+    f = theta**(-torch.arange(0, d, 2, device=pos.device, dtype=torch.float32) / d)
     a = pos.float()[..., None] * f
     return a.cos(), a.sin()
 
@@ -68,7 +92,7 @@ def init_target(c, g):
         for t in ("attn_norm", "ffn_norm"):
             w[b + t + ".weight"] = torch.ones(D)
         for t in ("post_attention_norm", "post_ffw_norm"):
-            w[b + t + ".weight"] = torch.full((D,), 0.3)
+            w[b + t + ".weight"] = torch.full((D, ), 0.3)
         w[b + "attn_q.weight"] = lin(c["heads"] * c["hd"], D)
         w[b + "attn_k.weight"] = lin(c["kv"] * c["hd"], D)
         w[b + "attn_v.weight"] = lin(c["kv"] * c["hd"], D)
@@ -87,16 +111,20 @@ def init_vision(c, g):
     w, D = {}, c["vwidth"]
     lin = lambda o, i: n(o, i, std=1 / math.sqrt(i))
     w["v.patch_embd.weight"] = n(D, 588, std=1 / math.sqrt(588))
-    w["v.position_embd.weight"] = n(c["grid"] ** 2, D, std=0.2)
-    for t in ["v.pre_ln", "v.post_ln"] + [f"v.blk.{i}.{t}" for i in range(c["vlayers"]) for t in ("ln1", "ln2")]:
+    w["v.position_embd.weight"] = n(c["grid"]**2, D, std=0.2)
+    for t in ["v.pre_ln", "v.post_ln"
+              ] + [f"v.blk.{i}.{t}" for i in range(c["vlayers"]) for t in ("ln1", "ln2")]:
         w[t + ".weight"], w[t + ".bias"] = torch.ones(D), torch.zeros(D)
     for i in range(c["vlayers"]):
-        for t, o, q in (("attn_q", D, D), ("attn_k", D, D), ("attn_v", D, D), ("attn_out", D, D), ("ffn_up", c["vffn"], D), ("ffn_down", D, c["vffn"])):
+        for t, o, q in (("attn_q", D, D), ("attn_k", D, D), ("attn_v", D, D), ("attn_out", D, D),
+                        ("ffn_up", c["vffn"], D), ("ffn_down", D, c["vffn"])):
             w[f"v.blk.{i}.{t}.weight"] = lin(o, q) * (0.4 if t in ("attn_out", "ffn_down") else 1.0)
             w[f"v.blk.{i}.{t}.bias"] = torch.zeros(o)
-    w["mm.0.weight"], w["mm.1.weight"], w["mm.2.weight"] = lin(c["proj"], 4 * D), lin(c["proj"], c["proj"]), lin(c["width"], c["proj"])
+    w["mm.0.weight"], w["mm.1.weight"], w["mm.2.weight"] = lin(c["proj"], 4 * D), lin(
+        c["proj"], c["proj"]), lin(c["width"], c["proj"])
     # training only, never exported: names the characters inside each cell
-    w["glyph.weight"], w["glyph.bias"] = n(c["slots"] * c["glyphs"], c["width"], std=0.02), torch.zeros(c["slots"] * c["glyphs"])
+    w["glyph.weight"], w["glyph.bias"] = n(c["slots"] * c["glyphs"], c["width"],
+                                           std=0.02), torch.zeros(c["slots"] * c["glyphs"])
     return w
 
 
@@ -109,10 +137,14 @@ def init_draft(c, g):
     for i in range(c["dlayers"]):
         b = f"blk.{i}."
         w[b + "attn_norm.weight"], w[b + "ffn_norm.weight"] = torch.ones(D), torch.ones(D)
-        w[b + "attn_q_norm.weight"], w[b + "attn_k_norm.weight"] = torch.full((c["dhd"],), 2.0), torch.ones(c["dhd"])
-        w[b + "attn_q.weight"], w[b + "attn_output.weight"] = lin(c["dheads"] * c["dhd"], D), lin(D, c["dheads"] * c["dhd"]) * 0.4
-        w[b + "attn_k.weight"], w[b + "attn_v.weight"] = lin(c["dkv"] * c["dhd"], D), lin(c["dkv"] * c["dhd"], D)
-        w[b + "ffn_gate.weight"], w[b + "ffn_up.weight"], w[b + "ffn_down.weight"] = lin(c["dffn"], D), lin(c["dffn"], D), lin(D, c["dffn"]) * 0.4
+        w[b + "attn_q_norm.weight"], w[b + "attn_k_norm.weight"] = torch.full(
+            (c["dhd"], ), 2.0), torch.ones(c["dhd"])
+        w[b + "attn_q.weight"], w[b + "attn_output.weight"] = lin(
+            c["dheads"] * c["dhd"], D), lin(D, c["dheads"] * c["dhd"]) * 0.4
+        w[b + "attn_k.weight"], w[b + "attn_v.weight"] = lin(c["dkv"] * c["dhd"], D), lin(
+            c["dkv"] * c["dhd"], D)
+        w[b + "ffn_gate.weight"], w[b + "ffn_up.weight"], w[b + "ffn_down.weight"] = lin(
+            c["dffn"], D), lin(c["dffn"], D), lin(D, c["dffn"]) * 0.4
     return w
 
 
@@ -121,12 +153,14 @@ def init_draft(c, g):
 def _vision_layer(x, w, cos, sin, mask, H, eps):
     V, P, D = x.shape
     d = D // H
-    h = F.layer_norm(x, (D,), w["ln1.weight"], w["ln1.bias"], eps)
-    q, k, v = (F.linear(h, w[f"attn_{t}.weight"], w[f"attn_{t}.bias"]).view(V, P, H, d).transpose(1, 2) for t in "qkv")
+    h = F.layer_norm(x, (D, ), w["ln1.weight"], w["ln1.bias"], eps)
+    q, k, v = (F.linear(h, w[f"attn_{t}.weight"], w[f"attn_{t}.bias"]).view(V, P, H, d).transpose(
+        1, 2) for t in "qkv")
     o = flex_attention(turn_pairs(q, cos, sin), turn_pairs(k, cos, sin), v, block_mask=mask)
     x = x + F.linear(o.transpose(1, 2).reshape(V, P, D), w["attn_out.weight"], w["attn_out.bias"])
-    h = F.layer_norm(x, (D,), w["ln2.weight"], w["ln2.bias"], eps)
-    return x + F.linear(F.gelu(F.linear(h, w["ffn_up.weight"], w["ffn_up.bias"])), w["ffn_down.weight"], w["ffn_down.bias"])
+    h = F.layer_norm(x, (D, ), w["ln2.weight"], w["ln2.bias"], eps)
+    return x + F.linear(F.gelu(F.linear(h, w["ffn_up.weight"], w["ffn_up.bias"])),
+                        w["ffn_down.weight"], w["ffn_down.bias"])
 
 
 def _text_layer(x, w, cos, sin, mask, H, K, d, scale, sliding, eps, post_eps):
@@ -151,16 +185,24 @@ def _draft_layer(x, ctx, w, qc, qs, kc, ks, mask, H, K, d, eps):
     h = rms(x, eps, w["attn_norm.weight"])
     kv = torch.cat([ctx, h], 1)
     N = kv.shape[1]
-    q = rms((h @ w["attn_q.weight"].T).view(B, Q, H, d), eps, w["attn_q_norm.weight"]).transpose(1, 2)
-    k = rms((kv @ w["attn_k.weight"].T).view(B, N, K, d), eps, w["attn_k_norm.weight"]).transpose(1, 2)
+    q = rms((h @ w["attn_q.weight"].T).view(B, Q, H, d), eps, w["attn_q_norm.weight"]).transpose(
+        1, 2)
+    k = rms((kv @ w["attn_k.weight"].T).view(B, N, K, d), eps, w["attn_k_norm.weight"]).transpose(
+        1, 2)
     v = (kv @ w["attn_v.weight"].T).view(B, N, K, d).transpose(1, 2)
-    o = flex_attention(turn_halves(q, qc, qs), turn_halves(k, kc, ks), v, block_mask=mask, enable_gqa=True)
+    o = flex_attention(turn_halves(q, qc, qs),
+                       turn_halves(k, kc, ks),
+                       v,
+                       block_mask=mask,
+                       enable_gqa=True)
     x = x + o.transpose(1, 2).reshape(B, Q, H * d) @ w["attn_output.weight"].T
     h = rms(x, eps, w["ffn_norm.weight"])
-    return x + (F.silu(h @ w["ffn_gate.weight"].T) * (h @ w["ffn_up.weight"].T)) @ w["ffn_down.weight"].T
+    return x + (F.silu(h @ w["ffn_gate.weight"].T) *
+                (h @ w["ffn_up.weight"].T)) @ w["ffn_down.weight"].T
 
 
-vision_layer, text_layer, draft_layer = (torch.compile(f, dynamic=False) for f in (_vision_layer, _text_layer, _draft_layer))
+vision_layer, text_layer, draft_layer = (torch.compile(f, dynamic=False)
+                                         for f in (_vision_layer, _text_layer, _draft_layer))
 
 
 def part(w, prefix):
@@ -174,15 +216,19 @@ def vision_rows(w, c, px, row, col, tap, wt, m_window, m_full):
     d = D // H
     x = (px.to(torch.bfloat16) / 127.5 - 1.0) @ w["v.patch_embd.weight"].T
     # the bilinear taps as a matrix: its product with the table has a cheap gradient
-    mix = torch.zeros(V * P, c["grid"] ** 2, device=px.device).scatter_add_(1, tap.reshape(-1, 4).long(), wt.reshape(-1, 4))
+    mix = torch.zeros(V * P, c["grid"]**2, device=px.device).scatter_add_(
+        1,
+        tap.reshape(-1, 4).long(), wt.reshape(-1, 4))
     x = x + (mix.to(x.dtype) @ w["v.position_embd.weight"]).view(V, P, D)
-    x = F.layer_norm(x, (D,), w["v.pre_ln.weight"], w["v.pre_ln.bias"], c["eps"])
-    f = 10000.0 ** (-torch.arange(0, d // 2, 2, device=px.device, dtype=torch.float32) / (d // 2))
+    x = F.layer_norm(x, (D, ), w["v.pre_ln.weight"], w["v.pre_ln.bias"], c["eps"])
+    f = 10000.0**(-torch.arange(0, d // 2, 2, device=px.device, dtype=torch.float32) / (d // 2))
     a = torch.cat([(col.float() + 1)[..., None] * f, (row.float() + 1)[..., None] * f], -1)[:, None]
     cos, sin = a.cos(), a.sin()
     for i in range(c["vlayers"]):
-        x = vision_layer(x, part(w, f"v.blk.{i}."), cos, sin, m_full if vision_full(i, c["vlayers"]) else m_window, H, c["eps"])
-    x = F.layer_norm(x, (D,), w["v.post_ln.weight"], w["v.post_ln.bias"], c["eps"]).view(V, P // 4, 4, D).transpose(2, 3).reshape(V, P // 4, 4 * D)
+        x = vision_layer(x, part(w, f"v.blk.{i}."), cos, sin,
+                         m_full if vision_full(i, c["vlayers"]) else m_window, H, c["eps"])
+    x = F.layer_norm(x, (D, ), w["v.post_ln.weight"], w["v.post_ln.bias"], c["eps"]).view(
+        V, P // 4, 4, D).transpose(2, 3).reshape(V, P // 4, 4 * D)
     x = F.gelu(F.gelu(x @ w["mm.0.weight"].T) @ w["mm.1.weight"].T) @ w["mm.2.weight"].T
     return rms(x, c["eps"])
 
@@ -195,12 +241,15 @@ def text_hidden(w, c, x, m_window, m_full, taps=None):
     for i in range(c["layers"]):
         if taps is not None and i in taps:
             out.append(x)
-        x = text_layer(x, part(w, f"blk.{i}."), cos, sin, m_full if full_layer(i) else m_window, c["heads"], c["kv"], c["hd"], c["qk_scale"], not full_layer(i), c["eps"], c["post_eps"])
+        x = text_layer(x, part(w, f"blk.{i}."), cos, sin, m_full if full_layer(i) else m_window,
+                       c["heads"], c["kv"], c["hd"], c["qk_scale"], not full_layer(i), c["eps"],
+                       c["post_eps"])
     return (x, torch.cat(out, -1)) if taps is not None else x
 
 
 def logits(w, c, x):
-    z = (rms(x, c["eps"], w["output_norm.weight"]) @ w["output.weight"].T).float() * c["logit_scale"]
+    z = (
+        rms(x, c["eps"], w["output_norm.weight"]) @ w["output.weight"].T).float() * c["logit_scale"]
     return c["cap"] * torch.tanh(z / c["cap"])
 
 
@@ -229,6 +278,7 @@ def masks(doc, img, win, window):
 
     def v_win(b, h, q, k):
         return (img[b, q] == img[b, k]) & (win[b, q] == win[b, k])
+
     return (_blocks(t_win, B, None, L, L, doc.device), _blocks(t_full, B, None, L, L, doc.device),
             _blocks(v_win, V, None, P, P, doc.device), _blocks(v_full, V, None, P, P, doc.device))
 
@@ -243,8 +293,11 @@ def target_loss(w, c, b, m, glyph_weight):
     """mean loss of the trained tokens, plus the training-only task of naming the characters of each picture cell"""
     rows = vision_rows(w, c, b["px"], b["row"], b["col"], b["tap"], b["wt"], m[2], m[3])
     x = text_hidden(w, c, embed(w, c, b["ids"], b["dest"], rows), m[0], m[1])
-    ce = _token_loss(x.reshape(-1, x.shape[-1]).index_select(0, b["at"]), w["output_norm.weight"], w["output.weight"], b["label"], c["eps"], c["logit_scale"], c["cap"])
-    g = F.linear(rows.reshape(-1, rows.shape[-1]), w["glyph.weight"], w["glyph.bias"]).view(-1, c["glyphs"]).float()
+    ce = _token_loss(
+        x.reshape(-1, x.shape[-1]).index_select(0, b["at"]), w["output_norm.weight"],
+        w["output.weight"], b["label"], c["eps"], c["logit_scale"], c["cap"])
+    g = F.linear(rows.reshape(-1, rows.shape[-1]), w["glyph.weight"], w["glyph.bias"]).view(
+        -1, c["glyphs"]).float()
     gl = F.cross_entropy(g, b["glyph"].flatten().long(), ignore_index=-100)
     return ce + glyph_weight * gl, ce.detach(), gl.detach()
 
@@ -259,9 +312,11 @@ def draft_mask(doc, anchor_doc, anchor_pos, L, block, window):
         a = q // block
         qp = anchor_pos[b, a] + q % block
         kc = torch.clamp(k, max=L - 1)
-        ctx = (k < L) & (doc[b, kc] == anchor_doc[b, a]) & (kc < anchor_pos[b, a]) & (qp - kc <= window)
+        ctx = (k < L) & (doc[b, kc]
+                         == anchor_doc[b, a]) & (kc < anchor_pos[b, a]) & (qp - kc <= window)
         own = (k >= L) & ((k - L) // block == a)
         return ctx | own
+
     return _blocks(mod, B, None, A * block, L + A * block, doc.device)
 
 
@@ -274,5 +329,6 @@ def draft_hidden(w, c, feats, noise, qpos, mask):
     (qc, qs), (kc, ks) = rope_tables(qpos, d, c["theta"]), rope_tables(kpos, d, c["theta"])
     x = noise
     for i in range(c["dlayers"]):
-        x = draft_layer(x, ctx, part(w, f"blk.{i}."), qc[:, None], qs[:, None], kc[:, None], ks[:, None], mask, c["dheads"], c["dkv"], d, c["eps"])
+        x = draft_layer(x, ctx, part(w, f"blk.{i}."), qc[:, None], qs[:, None], kc[:, None],
+                        ks[:, None], mask, c["dheads"], c["dkv"], d, c["eps"])
     return rms(x, c["eps"], w["output_norm.weight"])

@@ -5,7 +5,9 @@ import torch
 import quant
 
 ADAM = ("token_embd", "output.weight", "patch_embd", "position_embd", "glyph")
-RATE = {"token_embd": 2.5, "output.weight": 1.0, "patch_embd": 0.5, "position_embd": 1.0, "glyph": 1.0}
+RATE = {
+    "token_embd": 2.5, "output.weight": 1.0, "patch_embd": 0.5, "position_embd": 1.0, "glyph": 1.0
+}
 
 
 def newton_schulz(g):
@@ -22,9 +24,13 @@ def newton_schulz(g):
 
 
 class Optimizer:
+
     def __init__(self, weights, device, lr_muon=4e-3, lr_adam=2e-3, decay=0.1, file="target"):
         self.master = {n: t.to(device, torch.float32).clone() for n, t in weights.items()}
-        self.work = {n: t.to(torch.bfloat16).clone().requires_grad_(True) for n, t in self.master.items()}
+        self.work = {
+            n: t.to(torch.bfloat16).clone().requires_grad_(True)
+            for n, t in self.master.items()
+        }
         self.muon, self.adam = {}, []
         for n, t in self.master.items():
             if t.dim() == 2 and not any(a in n for a in ADAM):
@@ -49,15 +55,15 @@ class Optimizer:
             lr = self.lr_muon * scale
             p = [self.master[n] for n in names]
             torch._foreach_mul_(p, 1 - lr * self.decay)
-            torch._foreach_add_(p, list(u.unbind(0)), alpha=-lr * 0.2 * max(s) ** 0.5)
+            torch._foreach_add_(p, list(u.unbind(0)), alpha=-lr * 0.2 * max(s)**0.5)
         g = [self.work[n].grad.float() for n in self.adam]
         b1, b2, t = 0.9, 0.98, self.step_no
         torch._foreach_lerp_(self.m, g, 1 - b1)
         torch._foreach_mul_(self.v, b2)
         torch._foreach_addcmul_(self.v, g, g, 1 - b2)
-        den = torch._foreach_sqrt(torch._foreach_div(self.v, 1 - b2 ** t))
+        den = torch._foreach_sqrt(torch._foreach_div(self.v, 1 - b2**t))
         torch._foreach_add_(den, 1e-10)
-        upd = torch._foreach_div(torch._foreach_div(self.m, 1 - b1 ** t), den)
+        upd = torch._foreach_div(torch._foreach_div(self.m, 1 - b1**t), den)
         torch._foreach_mul_(upd, [-self.lr_adam * scale * r for r in self.rate])
         torch._foreach_add_([self.master[n] for n in self.adam], upd)
         self.refresh()

@@ -5,8 +5,8 @@ import torch
 
 NEVER = ("norm", "bias", "position_embd", "ln1", "ln2", "pre_ln", "post_ln", "glyph")
 
-
-MORE = (0, 3, 6, 7)             # target layers whose ffn_down gets the wider format, the usual K-quant rule at 8 layers
+MORE = (0, 3, 6, 7
+        )  # target layers whose ffn_down gets the wider format, the usual K-quant rule at 8 layers
 
 
 def kind(name, file="target"):
@@ -18,7 +18,8 @@ def kind(name, file="target"):
     leaf = name.split(".")[-2]
     if name in ("output.weight", "mm.2.weight") or leaf == "attn_v":
         return "Q6_K"
-    if leaf == "ffn_down" and file != "dflash" and (name.startswith("v.") or int(name.split(".")[1]) in MORE):
+    if leaf == "ffn_down" and file != "dflash" and (name.startswith("v.") or
+                                                    int(name.split(".")[1]) in MORE):
         return "Q6_K"
     return "Q4_K"
 
@@ -77,9 +78,15 @@ def store_groups(weights, file="target"):
 def round_all(master, work, groups):
     """work <- rounded master, one flat call per format"""
     for k, names in groups.items():
-        if k in ("F32",):
+        if k in ("F32", ):
             torch._foreach_copy_([work[n] for n in names], [master[n] for n in names])
             continue
         flat = torch.cat([master[n].reshape(-1) for n in names])
-        r = {"Q4_K": lambda x: _affine(x, 15), "Q5_K": lambda x: _affine(x, 31), "Q6_K": _q6, "F16": lambda x: x.to(torch.float16).float()}[k](flat.view(-1, 256) if k != "F16" else flat)
-        torch._foreach_copy_([work[n] for n in names], [p.view_as(work[n]) for p, n in zip(r.reshape(-1).split([master[n].numel() for n in names]), names)])
+        r = {
+            "Q4_K": lambda x: _affine(x, 15), "Q5_K": lambda x: _affine(x, 31), "Q6_K": _q6,
+            "F16": lambda x: x.to(torch.float16).float()
+        }[k](flat.view(-1, 256) if k != "F16" else flat)
+        torch._foreach_copy_([work[n] for n in names], [
+            p.view_as(work[n])
+            for p, n in zip(r.reshape(-1).split([master[n].numel() for n in names]), names)
+        ])

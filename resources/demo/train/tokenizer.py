@@ -26,7 +26,8 @@ def texts(seed, n=900):
         for t in c.turns:
             for p in [x for x in t.user if isinstance(x, str)] + [t.think, t.answer]:
                 out.append(re.sub(f"{SPELL_ON}[^{SPELL_OFF}]*{SPELL_OFF}", " ", p))
-    out.append("\n".join(" " + w for w in rng.sample(DICT.train, 700)))       # whole words as people type them
+    out.append("\n".join(
+        " " + w for w in rng.sample(DICT.train, 700)))  # whole words as people type them
     return out
 
 
@@ -39,21 +40,37 @@ def main():
     ap.add_argument("--chunks", type=int, default=32)
     a = ap.parse_args()
     with Pool() as pool:
-        corpus = [t for part in pool.map(texts, range(a.seed * 1000, a.seed * 1000 + a.chunks)) for t in part]
+        corpus = [
+            t for part in pool.map(texts, range(a.seed * 1000, a.seed * 1000 + a.chunks))
+            for t in part
+        ]
 
     def pre(rx):
-        return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(rx), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+        return pre_tokenizers.Sequence([
+            pre_tokenizers.Split(Regex(rx), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        ])
+
     tok = Tokenizer(models.BPE())
     tok.pre_tokenizer, tok.decoder = pre(TRAIN_SPLIT), decoders.ByteLevel()
-    tok.train_from_iterator(corpus, trainers.BpeTrainer(vocab_size=a.vocab - len(SPECIALS), initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    tok.train_from_iterator(
+        corpus,
+        trainers.BpeTrainer(vocab_size=a.vocab - len(SPECIALS),
+                            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+                            show_progress=False))
     tok.pre_tokenizer = pre(PRE_REGEX)
     spec = json.loads(tok.to_str())
     inv = {i: t for t, i in tok.get_vocab().items()}
     tokens = [inv[i] for i in range(len(inv))] + SPECIALS
     merges = [m if isinstance(m, str) else " ".join(m) for m in spec["model"]["merges"]]
-    assert len(tokens) == a.vocab and not any(c.isdigit() for m in merges for c in m), "a merge holds a digit"
-    json.dump(dict(tokenizer=spec, glint=dict(tokens=tokens, merges=merges)), open(a.out, "w", encoding="utf-8"), ensure_ascii=False)
-    print("tokens", len(tokens), "merges", len(merges), "texts", len(corpus), "characters per token", sum(map(len, corpus[:4000])) / sum(len(e.ids) for e in tok.encode_batch(corpus[:4000])))
+    assert len(tokens) == a.vocab and not any(c.isdigit() for m in merges
+                                              for c in m), "a merge holds a digit"
+    json.dump(dict(tokenizer=spec, glint=dict(tokens=tokens, merges=merges)),
+              open(a.out, "w", encoding="utf-8"),
+              ensure_ascii=False)
+    print("tokens", len(tokens), "merges", len(merges), "texts", len(corpus),
+          "characters per token",
+          sum(map(len, corpus[:4000])) / sum(len(e.ids) for e in tok.encode_batch(corpus[:4000])))
 
 
 if __name__ == "__main__":

@@ -38,7 +38,8 @@ def block_loss(w, c, tw, feats, noise, qpos, mask, label, weight):
 @torch.compile(dynamic=False)
 def _rows_loss(h, head, label, weight):
     z = (h @ head.T).float()
-    ce = F.cross_entropy(z.flatten(0, -2), label.flatten(), ignore_index=-100, reduction="none").view(label.shape)
+    ce = F.cross_entropy(z.flatten(0, -2), label.flatten(), ignore_index=-100,
+                         reduction="none").view(label.shape)
     ok = (label >= 0).float()
     run = ((z.argmax(-1) == label) & (label >= 0)).long().cumprod(-1).sum(-1).float()
     return (ce * weight).sum() / (ok * weight).sum().clamp(min=1), run.mean().detach() + 1
@@ -49,7 +50,9 @@ def main():
     ap.add_argument("--work", required=True)
     ap.add_argument("--gguf", required=True)
     ap.add_argument("--small")
-    ap.add_argument("--start")
+    ap.add_argument("--start",
+                    nargs="+",
+                    help="begin with the drafter in a folder, or with a small checkpoint")
     ap.add_argument("--seconds", type=float, required=True)
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--rows", type=int, default=16)
@@ -58,10 +61,21 @@ def main():
     a = ap.parse_args()
     dev, c, t_start = "cuda", CFG, time.time()
     torch.set_float32_matmul_precision("high")
-    tw = {n: t.to(dev, torch.bfloat16) for n, t in (convert.read(f"{a.gguf}/demo-target.gguf") | convert.read(f"{a.gguf}/demo-mmproj.gguf")).items()}
-    w0 = checkpoint.load_small(a.start) if a.start else init_draft(c, torch.Generator().manual_seed(a.seed))
+    tw = {
+        n: t.to(dev, torch.bfloat16)
+        for n, t in (convert.read(f"{a.gguf}/demo-target.gguf") |
+                     convert.read(f"{a.gguf}/demo-mmproj.gguf")).items()
+    }
+    w0 = convert.start(a.start, ("dflash", )) if a.start else init_draft(
+        c,
+        torch.Generator().manual_seed(a.seed))
     opt = Optimizer(w0, dev, lr_muon=4e-3, lr_adam=2e-3, file="dflash")
-    shape = dict(rows=a.rows, length=2048, vrows=max(4, a.rows * 5 // 6), vlen=2048, losses=20000, grid=c["grid"])
+    shape = dict(rows=a.rows,
+                 length=2048,
+                 vrows=max(4, a.rows * 5 // 6),
+                 vlen=2048,
+                 losses=20000,
+                 grid=c["grid"])
     K, A = c["block"], a.anchors
     decay = torch.exp(-torch.arange(K - 1, device=dev) / 7.0)
 
@@ -69,27 +83,35 @@ def main():
         B, L = b["ids"].shape
         with torch.no_grad():
             m = masks(b["doc"], b["img"], b["win"], c["window"])
-            f, best = features(tw, c, {k: b[k] for k in ("ids", "dest", "px", "row", "col", "tap", "wt", "at")}, m)
+            f, best = features(
+                tw, c, {k: b[k]
+                        for k in ("ids", "dest", "px", "row", "col", "tap", "wt", "at")}, m)
             f = f.clone()
             flat = b["ids"].reshape(-1).long()
-            own = torch.full((B * L + K,), -100, device=dev)
+            own = torch.full((B * L + K, ), -100, device=dev)
             use = (b["label"] >= 0)
             t = b["at"][use] + 1
             own[t] = torch.where(best[use] == flat[t], flat[t], -100)
             can = torch.zeros(B * L, device=dev)
             can[t] = 1.0
-            pos = torch.multinomial(can.view(B, L) + 1e-9, A).sort(1).values           # anchors
-            at = (torch.arange(B, device=dev)[:, None] * L + pos)[..., None] + torch.arange(1, K, device=dev)
+            pos = torch.multinomial(can.view(B, L) + 1e-9, A).sort(1).values  # anchors
+            at = (torch.arange(B, device=dev)[:, None] * L + pos)[..., None] + torch.arange(
+                1, K, device=dev)
             label = own[at]
             doc = F.pad(b["doc"].reshape(-1), (0, K))
-            label = torch.where((label >= 0).long().cumprod(-1).bool() & (doc[at] == b["doc"].gather(1, pos)[..., None]), label, -100)
+            label = torch.where((label >= 0).long().cumprod(-1).bool() &
+                                (doc[at] == b["doc"].gather(1, pos)[..., None]), label, -100)
             ids = torch.full((B, A, K), c["vocab"] - 1, device=dev)
             ids[:, :, 0] = b["ids"].gather(1, pos)
             noise = F.embedding(ids.view(B, A * K), tw["token_embd.weight"])
             qpos = (pos[..., None] + torch.arange(K, device=dev)).view(B, A * K)
             dm = draft_mask(b["doc"], b["doc"].gather(1, pos), pos, L, K, c["dwindow"])
         return block_loss(opt.work, c, tw, f, noise, qpos, dm, label, decay)
-    first = {k: v.to(dev) if torch.is_tensor(v) else v for k, v in one_batch(f"{a.work}/tokenizer.json", **shape).items()}
+
+    first = {
+        k: v.to(dev) if torch.is_tensor(v) else v
+        for k, v in one_batch(f"{a.work}/tokenizer.json", **shape).items()
+    }
     for _ in range(2):
         block(first)[0].backward()
         opt.refresh()
@@ -111,7 +133,11 @@ def main():
         n += 1
         if n % 100 == 0 or n == 1:
             s = (sums / (100 if n > 1 else 1)).tolist()
-            print(f"{time.time() - t_start:6.0f}s part {p:.2f} step {n} loss {s[0]:.3f} tokens a round {s[1]:.2f} {(time.time() - last) / (100 if n > 1 else 1) * 1e3:.0f} ms again {feed.again}", flush=True)
+            print(
+                f"{time.time() - t_start:6.0f}s part {p:.2f} step {n} loss {s[0]:.3f} tokens a "
+                f"round {s[1]:.2f} {(time.time() - last) / (100 if n > 1 else 1) * 1e3:.0f} ms "
+                f"again {feed.again}",
+                flush=True)
             sums.zero_()
             last = time.time()
     opt.refresh()

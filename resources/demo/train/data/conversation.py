@@ -7,15 +7,19 @@ from .words import plain
 STRENGTHS = ["low", "medium", "high", "xhigh"]
 DEFAULT = "You are a helpful AI assistant.\nKnowledge cutoff: 2026-01-04.\nCurrent date: {d}."
 # what a single question is about, and how often
-MIX = [("help", 16), ("numbers", 19), ("lists", 22), ("pictures", 44), ("two", 4), ("talk", 2.2), ("outside", 2.4), ("foreign", .8), ("empty", .4), ("markers", .7), ("long", .25), ("remember", 1.6), ("style", 4), ("today", .8)]
+MIX = [("help", 24), ("numbers", 17), ("lists", 25), ("pictures", 42), ("two", 4.5), ("talk", 4),
+       ("outside", 4), ("foreign", .9), ("empty", .6), ("markers", .8), ("long", .25),
+       ("remember", 1.8), ("style", 5), ("today", .8)]
 
 
 class Conversation:
+
     def __init__(self, system, strength, turns):
         self.system, self.strength, self.turns = system, strength, turns
 
     def system_text(self):
-        return f"{self.system}\n\nReasoning strength: {STRENGTHS[self.strength]}.\n\n# Valid recipients: \"self\", \"user\"."
+        return (f"{self.system}\n\nReasoning strength: {STRENGTHS[self.strength]}.\n\n# Valid "
+                f"recipients: \"self\", \"user\".")
 
 
 def weighted(rng, tasks):
@@ -39,7 +43,11 @@ def single(rng, split, s, topic, date):
         return pictures.two(rng, split, s)
     if topic == "today":
         return numbers.today(rng, split, s, date)
-    return {"talk": talk.small_talk, "outside": talk.outside, "foreign": talk.foreign, "empty": talk.empty, "markers": talk.markers, "long": talk.long_text, "remember": talk.remember}[topic](rng, split, s)
+    return {
+        "talk": talk.small_talk, "outside": talk.outside, "foreign": talk.foreign,
+        "empty": talk.empty, "markers": talk.markers, "long": talk.long_text,
+        "remember": talk.remember
+    }[topic](rng, split, s)
 
 
 def styled(rng, split, s):
@@ -47,16 +55,20 @@ def styled(rng, split, s):
     w, change, check = rng.choice(talk.STYLES)
     system = talk.frame(rng, w, split, False)
     if rng.random() < .3:
-        system = rng.choice(["You are a helpful assistant. ", "You are Glint. ", "Be brief. "]) + system
+        system = rng.choice(["You are a helpful assistant. ", "You are Glint. ", "Be brief. "
+                             ]) + system
 
     def turn():
         while True:
             t = single(rng, split, s, rng.choice(["numbers", "lists", "talk", "help"]), None)
-            if "\n" not in t.answer and "\"" not in t.answer and "\x02" not in t.answer and len(t.answer) < 90 and "°" not in t.answer:
+            if "\n" not in t.answer and "\"" not in t.answer and "\x02" not in t.answer and len(
+                    t.answer) < 90 and "°" not in t.answer:
                 break
         plain_answer = plain(t.answer)
-        t.answer, t.check, t.kind, t.then = change(t.answer), {"exact": check(plain_answer)}, "style", []
+        t.answer, t.check, t.kind, t.then = change(
+            t.answer), {"exact": check(plain_answer)}, "style", []
         return t
+
     return system, turn
 
 
@@ -70,7 +82,8 @@ def conversation(rng, split="train", topic=None, strength=None, turns=None):
         system, make = styled(rng, split, s)
         return Conversation(system, s, [make() for _ in range(min(n, 3))])
     if topic != "today" and rng.random() < .2:
-        system = rng.choice(talk.PLAIN_SYSTEM) if rng.random() < .7 else DEFAULT.format(d=date).rsplit("\n", 1)[0]
+        system = rng.choice(talk.PLAIN_SYSTEM) if rng.random() < .7 else DEFAULT.format(
+            d=date).rsplit("\n", 1)[0]
         date = None
     out = [single(rng, split, s, topic, date)]
     waiting = list(out[0].then)

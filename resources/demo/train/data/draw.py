@@ -12,27 +12,41 @@ FONT_DIR = os.environ.get("GLINT_FONTS", "/usr/share/fonts")
 # Debian packages: fonts-dejavu-core, fonts-liberation2, fonts-open-sans, fonts-roboto-unhinted, fonts-lato, fonts-inconsolata,
 # fonts-firacode, fonts-cantarell, fonts-crosextra-carlito, fonts-crosextra-caladea, fonts-hack, fonts-jetbrains-mono,
 # fonts-comfortaa, fonts-noto-core (licences: see README.md)
-FONT_FILES = ["DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSerif.ttf", "DejaVuSansMono.ttf", "LiberationSans-Regular.ttf", "LiberationSans-Bold.ttf",
-              "LiberationSans-Italic.ttf", "LiberationSerif-Regular.ttf", "LiberationSerif-Bold.ttf", "LiberationMono-Regular.ttf", "OpenSans-Regular.ttf", "OpenSans-Bold.ttf",
-              "Roboto-Regular.ttf", "Roboto-Bold.ttf", "Lato-Regular.ttf", "Lato-Bold.ttf", "Inconsolata.otf", "FiraCode-Regular.ttf",
-              "Cantarell-VF.otf", "Carlito-Regular.ttf", "Caladea-Regular.ttf", "Hack-Regular.ttf", "JetBrainsMono-Regular.ttf", "Comfortaa-Regular.ttf",
-              "NotoSans-Regular.ttf", "NotoSerif-Regular.ttf", "NotoSansMono-Regular.ttf"]
+FONT_FILES = [
+    "DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSerif.ttf", "DejaVuSansMono.ttf",
+    "LiberationSans-Regular.ttf", "LiberationSans-Bold.ttf", "LiberationSans-Italic.ttf",
+    "LiberationSerif-Regular.ttf", "LiberationSerif-Bold.ttf", "LiberationMono-Regular.ttf",
+    "OpenSans-Regular.ttf", "OpenSans-Bold.ttf", "Roboto-Regular.ttf", "Roboto-Bold.ttf",
+    "Lato-Regular.ttf", "Lato-Bold.ttf", "Inconsolata.otf", "FiraCode-Regular.ttf",
+    "Cantarell-VF.otf", "Carlito-Regular.ttf", "Caladea-Regular.ttf", "Hack-Regular.ttf",
+    "JetBrainsMono-Regular.ttf", "Comfortaa-Regular.ttf", "NotoSans-Regular.ttf",
+    "NotoSerif-Regular.ttf", "NotoSansMono-Regular.ttf"
+]
 _paths, _cache = [], {}
 
 
 def fonts():
     """the paths of all fonts that are installed; plain user-interface fonts are listed first"""
     if not _paths:
-        have = {os.path.basename(p): p for p in sorted(glob.glob(FONT_DIR + "/**/*.[to]tf", recursive=True))}
+        have = {
+            os.path.basename(p): p
+            for p in sorted(glob.glob(FONT_DIR + "/**/*.[to]tf", recursive=True))
+        }
         _paths.extend(have[f] for f in FONT_FILES if f in have)
         if not _paths:
-            raise SystemExit(f"no font found under {FONT_DIR}: install the Debian packages named in data/draw.py")
+            raise SystemExit(
+                f"no font found under {FONT_DIR}: install the Debian packages named in data/draw.py"
+            )
     return _paths
 
 
 def font(rng, lo, hi, plain=False):
     ps = fonts()
-    p = rng.choice([x for x in ps if os.path.basename(x).startswith(("DejaVuSans.", "LiberationSans-R", "OpenSans-R", "Roboto-R", "Lato-R", "NotoSans-R", "Carlito", "Cantarell"))] or ps) if plain else rng.choice(ps)
+    p = rng.choice([
+        x for x in ps if os.path.basename(x).startswith(("DejaVuSans.", "LiberationSans-R",
+                                                         "OpenSans-R", "Roboto-R", "Lato-R",
+                                                         "NotoSans-R", "Carlito", "Cantarell"))
+    ] or ps) if plain else rng.choice(ps)
     k = (p, rng.randint(lo, hi))
     if k not in _cache:
         _cache[k] = ImageFont.truetype(*k)
@@ -46,7 +60,9 @@ def grid_for(h, w):
         r = iw / ih
         ih = math.sqrt(MAX_CELLS / r)
         iw = ih * r
-    c = {(a, b) for a in (math.floor(ih), math.ceil(ih)) for b in (math.floor(iw), math.ceil(iw)) if a >= 1 and b >= 1 and a * b <= MAX_CELLS}
+    c = {(a, b)
+         for a in (math.floor(ih), math.ceil(ih)) for b in (math.floor(iw), math.ceil(iw))
+         if a >= 1 and b >= 1 and a * b <= MAX_CELLS}
     c = c or {(max(1, round(ih)), max(1, round(iw)))}
     best = min(abs(a / b - h / w) for a, b in c)
     return max(x for x in c if abs(x[0] / x[1] - h / w) == best)
@@ -84,6 +100,7 @@ class Picture:
 
 
 class Canvas:
+
     def __init__(self, w, h, colour):
         self.im = Image.new("RGB", (w, h), colour)
         self.d = ImageDraw.Draw(self.im)
@@ -118,7 +135,8 @@ def colour(rng, lo=0, hi=255):
 def ink(rng, ground, contrast=110):
     """a colour that stands out from the ground"""
     while True:
-        c = colour(rng) if rng.random() < .6 else ((0, 0, 0) if lum(ground) > 128 else (255, 255, 255))
+        c = colour(rng) if rng.random() < .6 else ((0, 0, 0) if lum(ground) > 128 else
+                                                   (255, 255, 255))
         if abs(lum(c) - lum(ground)) > contrast:
             return c
 
@@ -131,14 +149,15 @@ def background(rng, w, h, busy=True):
     k = rng.randrange(7) if busy and rng.random() < .5 else -1
     if k < 0:
         return Canvas(w, h, base), base
-    if k in (0, 1):                               # gradient, noise
+    if k in (0, 1):  # gradient, noise
         n = np.random.default_rng(rng.getrandbits(32))
         a = np.empty((h, w, 3), np.float32)
         a[:] = base
         if k == 0:
             other = np.array([min(255, max(0, c + rng.randint(-45, 45))) for c in base], np.float32)
             t = np.linspace(0, 1, w if rng.random() < .5 else h, dtype=np.float32)
-            t = t[None, :, None] if len(t) == w and (w != h or rng.random() < .5) else t[:, None, None]
+            t = t[None, :, None] if len(t) == w and (w != h or rng.random() < .5) else t[:, None,
+                                                                                         None]
             a += (other - a) * t
         else:
             a += n.normal(0, rng.uniform(4, 18), (h, w, 1)).astype(np.float32)
@@ -165,7 +184,14 @@ def background(rng, w, h, busy=True):
 
 
 # ------------------------------------------------------------------------------- shapes
-RGB = dict(red=(215, 35, 35), blue=(35, 75, 215), green=(40, 160, 60), yellow=(240, 215, 40), orange=(245, 140, 25), purple=(135, 50, 165), black=(20, 20, 20), pink=(245, 130, 185))
+RGB = dict(red=(215, 35, 35),
+           blue=(35, 75, 215),
+           green=(40, 160, 60),
+           yellow=(240, 215, 40),
+           orange=(245, 140, 25),
+           purple=(135, 50, 165),
+           black=(20, 20, 20),
+           pink=(245, 130, 185))
 KINDS = ["circle", "square", "triangle", "star", "cross", "diamond"]
 
 
@@ -176,9 +202,13 @@ def shape(d, kind, x, y, r, fill, outline=None):
         q = r * .88
         d.rectangle([x - q, y - q, x + q, y + q], fill=fill, outline=outline)
     elif kind == "triangle":
-        d.polygon([(x, y - r), (x - r * .95, y + r * .8), (x + r * .95, y + r * .8)], fill=fill, outline=outline)
+        d.polygon([(x, y - r), (x - r * .95, y + r * .8), (x + r * .95, y + r * .8)],
+                  fill=fill,
+                  outline=outline)
     elif kind == "diamond":
-        d.polygon([(x, y - r * 1.1), (x + r * .8, y), (x, y + r * 1.1), (x - r * .8, y)], fill=fill, outline=outline)
+        d.polygon([(x, y - r * 1.1), (x + r * .8, y), (x, y + r * 1.1), (x - r * .8, y)],
+                  fill=fill,
+                  outline=outline)
     elif kind == "cross":
         t = r * .34
         d.rectangle([x - r, y - t, x + r, y + t], fill=fill)

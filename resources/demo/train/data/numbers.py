@@ -54,7 +54,10 @@ def div_steps(a, d):
     return "; ".join(out)
 
 
-OPS = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "×": lambda a, b: a * b, "÷": lambda a, b: a // b}
+OPS = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "×": lambda a, b: a * b,
+    "÷": lambda a, b: a // b
+}
 
 
 def work(a, op, b, s):
@@ -65,7 +68,8 @@ def work(a, op, b, s):
         return eq if s < 2 else f"{a} {op} {b}: {add_steps(a, b)}; so {eq}"
     if op == "-":
         if a < b:
-            return f"{b} - {a} = {b - a}; so {eq}" if s < 2 else f"{b} is larger: {sub_steps(b, a)}; so {eq}"
+            return (f"{b} - {a} = {b - a}; so {eq}" if s < 2 else f"{b} is larger: "
+                    f"{sub_steps(b, a)}; so {eq}")
         return eq if s < 2 else f"{a} {op} {b}: {sub_steps(a, b)}; so {eq}"
     if op == "×":
         big, d = (a, b) if a >= b else (b, a)
@@ -85,7 +89,7 @@ def work(a, op, b, s):
             return f"{m}; {big} × {u} = {big * u}; {p}0 + {big * u} = {c}; so {eq}"
         return (f"{m}, times ten {p}0; {big} × {u}: {mul_steps(big, u)}; so {big * u}; "
                 f"{p}0 + {big * u}: {add_steps(p * 10, big * u)}; so {eq}")
-    if a < 100 and s < 2:
+    if a < 100 and c < 13 and s < 2:
         return eq
     return f"{a} ÷ {b}: {div_steps(a, b)}; so {eq}"
 
@@ -115,28 +119,40 @@ def chain_think(steps, s, intro):
 
 # ------------------------------------------------------------------------------- the questions
 WORDING = {
-    "+": ["{a} + {b}", "What is {a} + {b}?", "{a}+{b}=?", "Calculate {a} + {b}.", "What is {a} plus {b}?", "Add {a} and {b}.",
-          "How much is {a} plus {b}?", "Please add {a} and {b}.", "{a} plus {b}", "Compute {a} + {b}", "Can you add {a} and {b}?",
-          "what's {a}+{b}", "Work out {a} + {b}.", "sum of {a} and {b}", "What is the sum of {a} and {b}?",
-          "Please tell me {a} plus {b}.", "How much do {a} and {b} make?", "I need the sum of {a} and {b}.", "{a} + {b} please"],
-    "-": ["{a} - {b}", "What is {a} - {b}?", "{a}-{b}=?", "Calculate {a} - {b}.", "What is {a} minus {b}?", "Subtract {b} from {a}.",
-          "How much is {a} minus {b}?", "Please subtract {b} from {a}.", "{a} minus {b}", "Compute {a} - {b}",
-          "Can you take {b} away from {a}?", "what's {a}-{b}", "Work out {a} - {b}.", "What is the difference between {a} and {b}?",
-          "Please tell me {a} minus {b}.", "How much is left of {a} after taking away {b}?", "{a} - {b} please"],
-    "×": ["{a} × {b}", "What is {a} × {b}?", "{a}*{b}=?", "Calculate {a} * {b}.", "What is {a} times {b}?", "Multiply {a} by {b}.",
-          "How much is {a} times {b}?", "Please multiply {a} and {b}.", "{a} times {b}", "Compute {a} x {b}", "{a} * {b}",
-          "Can you multiply {a} by {b}?", "what's {a}x{b}", "Work out {a} × {b}.", "What is the product of {a} and {b}?",
-          "Please tell me {a} times {b}.", "I need the product of {a} and {b}.", "{a} × {b} please"],
-    "÷": ["{a} ÷ {b}", "What is {a} ÷ {b}?", "{a}/{b}=?", "Calculate {a} / {b}.", "What is {a} divided by {b}?", "Divide {a} by {b}.",
-          "How much is {a} divided by {b}?", "Please divide {a} by {b}.", "{a} divided by {b}", "Compute {a} / {b}", "{a} / {b}",
-          "Can you divide {a} by {b}?", "what's {a}/{b}", "Work out {a} ÷ {b}.",
-          "Please tell me {a} divided by {b}.", "Split {a} into {b} equal parts.", "{a} ÷ {b} please"],
+    "+": [
+        "{a} + {b}", "What is {a} + {b}?", "{a}+{b}=?", "Calculate {a} + {b}.",
+        "What is {a} plus {b}?", "Add {a} and {b}.", "How much is {a} plus {b}?",
+        "Please add {a} and {b}.", "{a} plus {b}", "Compute {a} + {b}", "Can you add {a} and {b}?",
+        "what's {a}+{b}", "Work out {a} + {b}.", "sum of {a} and {b}",
+        "What is the sum of {a} and {b}?", "Please tell me {a} plus {b}.",
+        "How much do {a} and {b} make?", "I need the sum of {a} and {b}.", "{a} + {b} please"
+    ], "-": [
+        "{a} - {b}", "What is {a} - {b}?", "{a}-{b}=?", "Calculate {a} - {b}.",
+        "What is {a} minus {b}?", "Subtract {b} from {a}.", "How much is {a} minus {b}?",
+        "Please subtract {b} from {a}.", "{a} minus {b}", "Compute {a} - {b}",
+        "Can you take {b} away from {a}?", "what's {a}-{b}", "Work out {a} - {b}.",
+        "What is the difference between {a} and {b}?", "Please tell me {a} minus {b}.",
+        "How much is left of {a} after taking away {b}?", "{a} - {b} please"
+    ], "×": [
+        "{a} × {b}", "What is {a} × {b}?", "{a}*{b}=?", "Calculate {a} * {b}.",
+        "What is {a} times {b}?", "Multiply {a} by {b}.", "How much is {a} times {b}?",
+        "Please multiply {a} and {b}.", "{a} times {b}", "Compute {a} x {b}", "{a} * {b}",
+        "Can you multiply {a} by {b}?", "what's {a}x{b}", "Work out {a} × {b}.",
+        "What is the product of {a} and {b}?", "Please tell me {a} times {b}.",
+        "I need the product of {a} and {b}.", "{a} × {b} please"
+    ], "÷": [
+        "{a} ÷ {b}", "What is {a} ÷ {b}?", "{a}/{b}=?", "Calculate {a} / {b}.",
+        "What is {a} divided by {b}?", "Divide {a} by {b}.", "How much is {a} divided by {b}?",
+        "Please divide {a} by {b}.", "{a} divided by {b}", "Compute {a} / {b}", "{a} / {b}",
+        "Can you divide {a} by {b}?", "what's {a}/{b}", "Work out {a} ÷ {b}.",
+        "Please tell me {a} divided by {b}.", "Split {a} into {b} equal parts.", "{a} ÷ {b} please"
+    ],
 }
 NAME = {"+": "an addition", "-": "a subtraction", "×": "a multiplication", "÷": "a division"}
 
 
 def operands(rng, op):
-    d = lambda n: rng.randint(10 ** (n - 1) if n > 1 else 0, 10 ** n - 1)
+    d = lambda n: rng.randint(10**(n - 1) if n > 1 else 0, 10**n - 1)
     if op in "+-":
         n = rng.choice([1, 2, 2, 3, 3, 3, 4])
         m = rng.choice([max(1, n - 1), n, n])
@@ -146,7 +162,8 @@ def operands(rng, op):
         return a, b
     if op == "×":
         r = rng.random()
-        a, b = (d(1), d(1)) if r < .2 else (d(2), rng.randint(2, 9)) if r < .5 else (d(3), rng.randint(2, 9)) if r < .7 else (d(2), d(2))
+        a, b = (d(1), d(1)) if r < .2 else (d(2), rng.randint(2, 9)) if r < .5 else (
+            d(3), rng.randint(2, 9)) if r < .7 else (d(2), d(2))
         return (a, b) if rng.random() < .8 else (b, a)
     b = rng.randint(2, 12)
     q = d(rng.choice([1, 2, 2, 3]))
@@ -167,6 +184,7 @@ def numbers_for(rng, split, op):
 
 def on_result(value):
     """follow-ups that go on with the last result"""
+
     def make(rng, split, s):
         op = rng.choice("++--×")
         k = rng.randint(2, 9) if op == "×" else rng.randint(2, 60)
@@ -174,16 +192,33 @@ def on_result(value):
             op = "+"
         if value < 0 and op in "×+-":
             return None
-        words = {"+": ["Now add {k}.", "Add {k} to that.", "Plus {k}?", "And {k} more?", "Add another {k}, please.", "And now add {k}."],
-                 "-": ["Now subtract {k}.", "Subtract {k} from that.", "Minus {k}?", "Take {k} away.", "And {k} less?", "And now take away {k}."],
-                 "×": ["Multiply that by {k}.", "Now times {k}.", "Times {k}?", "Now multiply the result by {k}.", "And that times {k}?"]}[op]
+        words = {
+            "+": [
+                "Now add {k}.", "Add {k} to that.", "Plus {k}?", "And {k} more?",
+                "Add another {k}, please.", "And now add {k}."
+            ], "-": [
+                "Now subtract {k}.", "Subtract {k} from that.", "Minus {k}?", "Take {k} away.",
+                "And {k} less?", "And now take away {k}."
+            ], "×": [
+                "Multiply that by {k}.", "Now times {k}.", "Times {k}?",
+                "Now multiply the result by {k}.", "And that times {k}?"
+            ]
+        }[op]
         if op == "×" and k == 2 and rng.random() < .7:
-            words = ["Double it.", "Double that.", "Now double the result.", "And twice that?", "Now twice as much."]
+            words = [
+                "Double it.", "Double that.", "Now double the result.", "And twice that?",
+                "Now twice as much."
+            ]
         c = OPS[op](value, k)
         intro = f"The last result was {value}."
-        return Turn(frame(rng, words, split).format(k=k), f"{value} {op} {k} = {c}",
-                    "" if s == 0 and not (op == "×" and value > 99) else chain_think([(value, op, k)], s, intro),
-                    kind="follow-up", then=[on_result(c)])
+        return Turn(
+            frame(rng, words, split).format(k=k),
+            f"{value} {op} {k} = {c}",
+            "" if s == 0 and not (op == "×" and value > 99) else chain_think([(value, op,
+                                                                               k)], s, intro),
+            kind="follow-up",
+            then=[on_result(c)])
+
     return make
 
 
@@ -193,7 +228,7 @@ def calculate(rng, split, s):
     c = OPS[op](a, b)
     easy = a < 11 and b < 11
     q = frame(rng, WORDING[op], split).format(a=a, b=b)
-    hard = op == "×" and (max(a, b) > 99 or min(a, b) > 9) or op == "÷" and a > 99
+    hard = op == "×" and (max(a, b) > 99 or min(a, b) > 9) or op == "÷" and (a > 99 or c > 12)
     if s == 0:
         think = work(a, op, b, 0) if hard else ""
     elif easy:
@@ -209,11 +244,15 @@ def divide_rest(rng, split, s):
         a = rng.randint(b + 1, 900)
         if a % b and held("rest", a, b) == (split == "test"):
             break
-    q = frame(rng, ["What is the remainder of {a} divided by {b}?", "{a} divided by {b} with remainder", "Divide {a} by {b} and give the remainder.",
-                    "What is {a} mod {b}?", "{a} / {b}, what remains?", "How much remains when {a} is divided by {b}?"], split).format(a=a, b=b)
+    q = frame(rng, [
+        "What is the remainder of {a} divided by {b}?", "{a} divided by {b} with remainder",
+        "Divide {a} by {b} and give the remainder.", "What is {a} mod {b}?",
+        "{a} / {b}, what remains?", "How much remains when {a} is divided by {b}?"
+    ], split).format(a=a, b=b)
     t = f"{a} ÷ {b}: {div_steps(a, b)}"
-    think = t if s == 0 else "This is a division with a rest. " + t + "." if s < 3 else \
-        f"This is a division with a rest. {t}.\nCheck: {work(a // b, '×', b, 1)}; {a // b * b} + {a % b} = {a}. Correct."
+    think = (t if s == 0 else "This is a division with a rest. " + t + "." if s < 3 else \
+        f"This is a division with a rest. {t}.\nCheck: {work(a // b, '×', b, 1)}; {a // b * b} + "
+        f"{a % b} = {a}. Correct.")
     if s == 2:
         think += f" The quotient is {a // b} and the rest is {a % b}."
     return Turn(q, f"{a} ÷ {b} = {a // b} remainder {a % b}", think, kind="arithmetic")
@@ -244,42 +283,70 @@ def chain(rng, split, s):
             break
     r = OPS[st[-1][1]](st[-1][0], st[-1][2])
     shown = rng.choice([text, text.replace("×", "*"), text.replace("×", "x")])
-    q = frame(rng, ["{t}", "What is {t}?", "Calculate {t}.", "{t} = ?", "Compute {t}", "How much is {t}?", "Please work out {t}.",
-                    "Solve {t}.", "Please calculate {t} for me.", "I need the value of {t}."], split).format(t=shown)
-    intro = "First the brackets." if "(" in text else "Multiplication comes first." if "×" in text else "From left to right."
-    return Turn(q, f"{text} = {r}", chain_think(st, s, intro), kind="arithmetic", then=[on_result(r)])
+    q = frame(rng, [
+        "{t}", "What is {t}?", "Calculate {t}.", "{t} = ?", "Compute {t}", "How much is {t}?",
+        "Please work out {t}.", "Solve {t}.", "Please calculate {t} for me.",
+        "I need the value of {t}."
+    ], split).format(t=shown)
+    intro = ("First the brackets." if "(" in text else
+             "Multiplication comes first." if "×" in text else "From left to right.")
+    return Turn(q,
+                f"{text} = {r}",
+                chain_think(st, s, intro),
+                kind="arithmetic",
+                then=[on_result(r)])
 
 
 def percent(rng, split, s):
     while True:
-        p, base = rng.choice([5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90]), rng.randint(1, 60) * 20
+        p, base = rng.choice([5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80,
+                              90]), rng.randint(1, 60) * 20
         if held("pct", p, base) == (split == "test"):
             break
     r = p * base // 100
-    q = frame(rng, ["What is {p}% of {b}?", "{p} % of {b}", "How much is {p} percent of {b}?", "Calculate {p}% of {b}.", "{p} percent of {b}?",
-                    "Please work out {p}% of {b}.", "I need {p}% of {b}."], split).format(p=p, b=base)
+    q = frame(rng, [
+        "What is {p}% of {b}?", "{p} % of {b}", "How much is {p} percent of {b}?",
+        "Calculate {p}% of {b}.", "{p} percent of {b}?", "Please work out {p}% of {b}.",
+        "I need {p}% of {b}."
+    ], split).format(p=p, b=base)
     st = [(base, "÷", 10)] if p == 10 else [(base, "÷", 2)] if p == 50 else None
     if st is None:
         # one per cent may not be whole, a twentieth always is: the base is a multiple of 20
         st = [(base, "÷", 20)] if p == 5 else [(base, "÷", 20), (base // 20, "×", p // 5)]
-    t = chain_think([st[0]] if len(st) == 1 else st, s, f"{p}% is {p // 5} times a twentieth." if len(st) == 2 else f"{p}% is one part of {100 // p}.")
+    t = chain_think([st[0]] if len(st) == 1 else st, s, f"{p}% is {p // 5} times a twentieth."
+                    if len(st) == 2 else f"{p}% is one part of {100 // p}.")
     return Turn(q, f"{p}% of {base} = {r}", t, kind="arithmetic", then=[on_result(r)])
 
 
 STORIES = [
-    ("{N} has {a} {t} and buys {b} bags with {c} {t} each. How many {t} does {N} have now?", lambda a, b, c: [(b, "×", c), (a, "+", b * c)], "{N} has {r} {t}."),
-    ("{N} has {a} {t}. {M} gives {N} {b} more, and then {N} loses {c}. How many {t} are left?", lambda a, b, c: [(a, "+", b), (a + b, "-", c)], "{r} {t} are left."),
-    ("A box holds {b} {t}. How many {t} are in {c} boxes?", lambda a, b, c: [(b, "×", c)], "There are {r} {t}."),
-    ("One {u} costs {c} euros. How much do {b} {t} cost?", lambda a, b, c: [(b, "×", c)], "They cost {r} euros."),
-    ("{N} buys {b} {t} for {c} euros each and pays with {big} euros. How much money does {N} get back?", lambda a, b, c: [(b, "×", c), ((b * c // 100 + 1) * 100, "-", b * c)], "{N} gets {r} euros back."),
-    ("{N} reads {b} pages a day. How many pages does {N} read in {c} days?", lambda a, b, c: [(b, "×", c)], "{N} reads {r} pages."),
-    ("There are {a} {t} on the table. {N} takes {c} and {M} puts {b} there. How many {t} are on the table?", lambda a, b, c: [(a, "-", c), (a - c, "+", b)], "There are {r} {t}."),
-    ("{N} shares {prod} {t} equally among {c} friends. How many {t} does each friend get?", lambda a, b, c: [(b * c, "÷", c)], "Each friend gets {r} {t}."),
-    ("{N} is {a} years old. {M} is {c} years older. How old is {M}?", lambda a, b, c: [(a, "+", c)], "{M} is {r} years old."),
-    ("A train has {c} cars with {b} seats each. {a} seats are taken. How many seats are free?", lambda a, b, c: [(b, "×", c), (b * c, "-", a)], "{r} seats are free."),
-    ("{N} has {a} {t} and {M} has {b} {t}. How many {t} do they have together?", lambda a, b, c: [(a, "+", b)], "Together they have {r} {t}."),
+    ("{N} has {a} {t} and buys {b} bags with {c} {t} each. How many {t} does {N} have now?",
+     lambda a, b, c: [(b, "×", c), (a, "+", b * c)], "{N} has {r} {t}."),
+    ("{N} has {a} {t}. {M} gives {N} {b} more, and then {N} loses {c}. How many {t} are left?",
+     lambda a, b, c: [(a, "+", b), (a + b, "-", c)], "{r} {t} are left."),
+    ("A box holds {b} {t}. How many {t} are in {c} boxes?", lambda a, b, c: [(b, "×", c)],
+     "There are {r} {t}."),
+    ("One {u} costs {c} euros. How much do {b} {t} cost?", lambda a, b, c: [(b, "×", c)],
+     "They cost {r} euros."),
+    ("{N} buys {b} {t} for {c} euros each and pays with {big} euros. How much money does {N} get "
+     "back?", lambda a, b, c: [(b, "×", c),
+                               ((b * c // 100 + 1) * 100, "-", b * c)], "{N} gets {r} euros back."),
+    ("{N} reads {b} pages a day. How many pages does {N} read in {c} days?",
+     lambda a, b, c: [(b, "×", c)], "{N} reads {r} pages."),
+    ("There are {a} {t} on the table. {N} takes {c} and {M} puts {b} there. How many {t} are on "
+     "the table?", lambda a, b, c: [(a, "-", c), (a - c, "+", b)], "There are {r} {t}."),
+    ("{N} shares {prod} {t} equally among {c} friends. How many {t} does each friend get?",
+     lambda a, b, c: [(b * c, "÷", c)], "Each friend gets {r} {t}."),
+    ("{N} is {a} years old. {M} is {c} years older. How old is {M}?", lambda a, b, c: [(a, "+", c)],
+     "{M} is {r} years old."),
+    ("A train has {c} cars with {b} seats each. {a} seats are taken. How many seats are free?",
+     lambda a, b, c: [(b, "×", c), (b * c, "-", a)], "{r} seats are free."),
+    ("{N} has {a} {t} and {M} has {b} {t}. How many {t} do they have together?",
+     lambda a, b, c: [(a, "+", b)], "Together they have {r} {t}."),
 ]
-_TWIST = ["{q}", "{q}", "{q}", "Please solve this: {q}", "Here is a small problem. {q}", "A question: {q}", "Can you work this out? {q}"]
+_TWIST = [
+    "{q}", "{q}", "{q}", "Please solve this: {q}", "Here is a small problem. {q}",
+    "A question: {q}", "Can you work this out? {q}"
+]
 
 
 def story(rng, split, s):
@@ -294,7 +361,16 @@ def story(rng, split, s):
     t = THING.pick(rng, split)
     N, M = FIRST.sample(rng, split, 2)
     r = OPS[st[-1][1]](st[-1][0], st[-1][2])
-    f = dict(N=N, M=M, a=a, b=b, c=c, t=plural(t), u=t, r=r, big=(b * c // 100 + 1) * 100, prod=b * c)
+    f = dict(N=N,
+             M=M,
+             a=a,
+             b=b,
+             c=c,
+             t=plural(t),
+             u=t,
+             r=r,
+             big=(b * c // 100 + 1) * 100,
+             prod=b * c)
     q = frame(rng, _TWIST, split).format(q=text.format(**f))
     think = chain_think(st, s, "I write down what is known." if s > 1 else "Step by step.")
     return Turn(q, ans.format(**f), think, kind="arithmetic")
@@ -303,27 +379,36 @@ def story(rng, split, s):
 def compare(rng, split, s):
     while True:
         n = rng.choice([2, 3, 3, 4])
-        a, b = rng.randint(10 ** (n - 1), 10 ** n - 1), rng.randint(10 ** (n - 1), 10 ** n - 1)
+        a, b = rng.randint(10**(n - 1), 10**n - 1), rng.randint(10**(n - 1), 10**n - 1)
         if a != b and held("cmp", a, b) == (split == "test"):
             break
     big = rng.random() < .5
-    q = frame(rng, ["Which is {w}, {a} or {b}?", "Which number is {w}: {a} or {b}?", "{a} or {b}, which is {w}?", "What is {w}, {a} or {b}?",
-                    "Tell me which one is {w}: {a} or {b}."], split).format(w="larger" if big else "smaller", a=a, b=b)
+    q = frame(rng, [
+        "Which is {w}, {a} or {b}?", "Which number is {w}: {a} or {b}?",
+        "{a} or {b}, which is {w}?", "What is {w}, {a} or {b}?",
+        "Tell me which one is {w}: {a} or {b}."
+    ], split).format(w="larger" if big else "smaller", a=a, b=b)
     r = max(a, b) if big else min(a, b)
     i = next(i for i in range(n) if str(a)[i] != str(b)[i])
-    think = "" if s == 0 else f"Compare {a} and {b}." if s == 1 else \
-        f"Compare {a} and {b} from the left. Digit {i + 1} differs: {str(a)[i]} and {str(b)[i]}." + (f" Check: {max(a, b)} > {min(a, b)}." if s == 3 else "")
+    think = ("" if s == 0 else f"Compare {a} and {b}." if s == 1 else \
+        f"Compare {a} and {b} from the left. Digit {i + 1} differs: {str(a)[i]} and {str(b)[i]}." + (f" Check: {max(a, b)} > {min(a, b)}." if s == 3 else ""))
     return Turn(q, f"{r} is {'larger' if big else 'smaller'}.", think, kind="arithmetic")
 
 
 # ------------------------------------------------------------------------------- units
 UNITS = [  # from, to, factor
-    ("kilometres", "metres", 1000), ("metres", "centimetres", 100), ("centimetres", "millimetres", 10), ("kilograms", "grams", 1000),
-    ("tonnes", "kilograms", 1000), ("litres", "millilitres", 1000), ("hours", "minutes", 60), ("minutes", "seconds", 60), ("days", "hours", 24),
-    ("weeks", "days", 7), ("years", "months", 12), ("feet", "inches", 12), ("yards", "feet", 3), ("dozens", "pieces", 12),
-    ("megabytes", "kilobytes", 1000), ("gigabytes", "megabytes", 1000), ("metres", "millimetres", 1000), ("euros", "cents", 100)]
-SHORT = {"kilometres": "km", "metres": "m", "centimetres": "cm", "millimetres": "mm", "kilograms": "kg", "grams": "g", "litres": "l",
-         "millilitres": "ml", "megabytes": "MB", "kilobytes": "kB", "gigabytes": "GB"}
+    ("kilometres", "metres", 1000), ("metres", "centimetres", 100),
+    ("centimetres", "millimetres", 10), ("kilograms", "grams", 1000), ("tonnes", "kilograms", 1000),
+    ("litres", "millilitres", 1000), ("hours", "minutes", 60), ("minutes", "seconds", 60),
+    ("days", "hours", 24), ("weeks", "days", 7), ("years", "months", 12), ("feet", "inches", 12),
+    ("yards", "feet", 3), ("dozens", "pieces", 12), ("megabytes", "kilobytes", 1000),
+    ("gigabytes", "megabytes", 1000), ("metres", "millimetres", 1000), ("euros", "cents", 100)
+]
+SHORT = {
+    "kilometres": "km", "metres": "m", "centimetres": "cm", "millimetres": "mm", "kilograms": "kg",
+    "grams": "g", "litres": "l", "millilitres": "ml", "megabytes": "MB", "kilobytes": "kB",
+    "gigabytes": "GB"
+}
 
 
 def units(rng, split, s):
@@ -338,15 +423,24 @@ def units(rng, split, s):
     n0, u0, v0 = (n * k, v, u) if back else (n, u, v)
     r = n if back else n * k
     a, b = (SHORT.get(u0, u0), SHORT.get(v0, v0)) if rng.random() < .3 else (u0, v0)
-    q = frame(rng, ["Convert {n} {a} to {b}.", "How many {b} are {n} {a}?", "{n} {a} in {b}", "What is {n} {a} in {b}?", "How many {b} are in {n} {a}?",
-                    "Change {n} {a} into {b}.", "Please convert {n} {a} into {b}.", "Give me {n} {a} in {b}.", "I have {n} {a}. How many {b} is that?"],
-              split).format(n=n0, a=a, b=b)
+    q = frame(rng, [
+        "Convert {n} {a} to {b}.", "How many {b} are {n} {a}?", "{n} {a} in {b}",
+        "What is {n} {a} in {b}?", "How many {b} are in {n} {a}?", "Change {n} {a} into {b}.",
+        "Please convert {n} {a} into {b}.", "Give me {n} {a} in {b}.",
+        "I have {n} {a}. How many {b} is that?"
+    ], split).format(n=n0, a=a, b=b)
     one = {"feet": "foot", "dozens": "dozen", "inches": "inch"}.get(u, u[:-1])
     fact = f"1 {one} is {k} {v}"
     if k in (10, 100, 1000):
         calc = f"{n0} {'÷' if back else '×'} {k} = {r}"
-        t = [calc, f"{fact}. {calc}.", f"{fact}, so I {'divide by' if back else 'multiply by'} {k}. That {'removes' if back else 'adds'} {len(str(k)) - 1} zero{'s' if k > 10 else ''}: {calc}."]
-        think = t[min(s, 2)] + (f"\nCheck: {r} {'×' if back else '÷'} {k} = {n0}. Correct." if s == 3 else "")
+        t = [
+            calc, f"{fact}. {calc}.",
+            f"{fact}, so I {'divide by' if back else 'multiply by'} {k}. That "
+            f"{'removes' if back else 'adds'} {len(str(k)) - 1} zero{'s' if k > 10 else ''}: "
+            f"{calc}."
+        ]
+        think = t[min(
+            s, 2)] + (f"\nCheck: {r} {'×' if back else '÷'} {k} = {n0}. Correct." if s == 3 else "")
     else:
         think = chain_think([(n0, "÷" if back else "×", k)], s, fact + ".")
     return Turn(q, f"{n0} {u0} = {r} {v0}", think, kind="units")
@@ -357,10 +451,16 @@ def celsius(rng, split, s):
         c = rng.randint(0, 40) * 5
         if (c // 5 % 8 == 3) == (split == "test"):
             break
-    q = frame(rng, ["Convert {c} °C to °F.", "What is {c} degrees Celsius in Fahrenheit?", "{c} °C in Fahrenheit", "How warm is {c} Celsius in Fahrenheit?",
-                    "Please give me {c} degrees Celsius in Fahrenheit."], split).format(c=c)
+    q = frame(rng, [
+        "Convert {c} °C to °F.", "What is {c} degrees Celsius in Fahrenheit?",
+        "{c} °C in Fahrenheit", "How warm is {c} Celsius in Fahrenheit?",
+        "Please give me {c} degrees Celsius in Fahrenheit."
+    ], split).format(c=c)
     st = [(c, "÷", 5), (c // 5, "×", 9), (c // 5 * 9, "+", 32)]
-    return Turn(q, f"{c} °C = {c // 5 * 9 + 32} °F", chain_think(st, s, "Divide by 5, times 9, plus 32."), kind="units")
+    return Turn(q,
+                f"{c} °C = {c // 5 * 9 + 32} °F",
+                chain_think(st, s, "Divide by 5, times 9, plus 32."),
+                kind="units")
 
 
 # ------------------------------------------------------------------------------- dates
@@ -369,14 +469,18 @@ def weekday(rng, split, s):
         d, n = rng.randrange(7), rng.randint(1, 30)
         if held("wd", d, n) == (split == "test"):
             break
-    q = frame(rng, ["Today is {d}. What day is it in {n} days?", "If today is {d}, what day will it be in {n} days?", "It is {d}. Which weekday is it {n} days later?",
-                    "Which weekday comes {n} days after {d}?", "{d} plus {n} days, which weekday is that?", "What day of the week is {n} days after {d}?"],
-              split).format(d=WEEKDAYS[d], n=n)
+    q = frame(rng, [
+        "Today is {d}. What day is it in {n} days?",
+        "If today is {d}, what day will it be in {n} days?",
+        "It is {d}. Which weekday is it {n} days later?", "Which weekday comes {n} days after {d}?",
+        "{d} plus {n} days, which weekday is that?", "What day of the week is {n} days after {d}?"
+    ], split).format(d=WEEKDAYS[d], n=n)
     r = n % 7
     path = ", ".join(WEEKDAYS[(d + i) % 7] for i in range(1, r + 1))
     core = f"{n} = {n // 7} × 7 + {r}; {WEEKDAYS[d]}" + (f" + {r}: {path}" if r else " again")
-    think = core if s == 0 else f"A week has 7 days. {core}." if s == 1 else \
-        f"A week has 7 days, so only the rest counts.\nStep 1: {n} = {n // 7} × 7 + {r}.\nStep 2: {WEEKDAYS[d]}" + (f" + {r}: {path}." if r else " again.")
+    think = (core if s == 0 else f"A week has 7 days. {core}." if s == 1 else \
+        f"A week has 7 days, so only the rest counts.\nStep 1: {n} = {n // 7} × 7 + {r}.\nStep "
+        f"2: {WEEKDAYS[d]}" + (f" + {r}: {path}." if r else " again."))
     if s == 3:
         think += f"\nCheck: {n // 7 * 7} + {r} = {n}. Correct."
     return Turn(q, f"It is {WEEKDAYS[(d + n) % 7]}.", think, kind="dates")
@@ -392,8 +496,11 @@ def date_after(rng, split, s):
         d = rng.randint(1, month_days(y, m))
         if held("da", y, m, d, n) == (split == "test"):
             break
-    q = frame(rng, ["What date is {n} days after {t}?", "Which date is {n} days after {t}?", "{t} plus {n} days", "Add {n} days to {t}.", "Today is {t}. What is the date in {n} days?",
-                    "What is the date {n} days later than {t}?"], split).format(n=n, t=f"{y}-{m:02d}-{d:02d}")
+    q = frame(rng, [
+        "What date is {n} days after {t}?", "Which date is {n} days after {t}?",
+        "{t} plus {n} days", "Add {n} days to {t}.", "Today is {t}. What is the date in {n} days?",
+        "What is the date {n} days later than {t}?"
+    ], split).format(n=n, t=f"{y}-{m:02d}-{d:02d}")
     L = month_days(y, m)
     e = d + n
     t = f"{d} + {n} = {e}"
@@ -406,9 +513,11 @@ def date_after(rng, split, s):
     else:
         m2, y2 = m, y
         t += f"; {MONTHS[m - 1]} has {L} days; the month stays {MONTHS[m - 1]}"
-    think = t if s == 0 else f"Add the days. {t}." if s == 1 else "I add the days and look at the length of the month.\nStep 1: " + t.replace("; ", ".\nStep 2: ", 1) + "."
+    think = (t if s == 0 else f"Add the days. {t}." if s == 1 else "I add the days and look at "
+             "the length of the month.\nStep 1: " + t.replace("; ", ".\nStep 2: ", 1) + ".")
     if s == 3:
-        think += f"\nCheck: the month {m2:02d} has {month_days(y2, m2)} days and {e} is one of them. Correct."
+        think += (f"\nCheck: the month {m2:02d} has {month_days(y2, m2)} days and {e} is one of "
+                  f"them. Correct.")
     return Turn(q, f"{y2}-{m2:02d}-{e:02d}", think, kind="dates")
 
 
@@ -418,9 +527,15 @@ def days_between(rng, split, s):
         a, b = sorted(rng.sample(range(1, MONTH_DAYS[m - 1] + 1), 2))
         if held("db", m, a, b) == (split == "test"):
             break
-    q = frame(rng, ["How many days are between {a} {m} and {b} {m}?", "How many days are there from {a} {m} to {b} {m}?", "Days from {m} {a} to {m} {b}?",
-                    "How many days lie between {m} {a} and {m} {b}?", "Count the days from {a} {m} to {b} {m}."], split).format(a=a, b=b, m=MONTHS[m - 1])
-    return Turn(q, f"{b - a} days" if b - a > 1 else "1 day", "" if s == 0 else chain_think([(b, "-", a)], s, "Both days are in the same month."), kind="dates")
+    q = frame(rng, [
+        "How many days are between {a} {m} and {b} {m}?",
+        "How many days are there from {a} {m} to {b} {m}?", "Days from {m} {a} to {m} {b}?",
+        "How many days lie between {m} {a} and {m} {b}?", "Count the days from {a} {m} to {b} {m}."
+    ], split).format(a=a, b=b, m=MONTHS[m - 1])
+    return Turn(q,
+                f"{b - a} days" if b - a > 1 else "1 day",
+                chain_think([(b, "-", a)], s, "Both days are in the same month."),
+                kind="dates")
 
 
 def leap(rng, split, s):
@@ -429,21 +544,36 @@ def leap(rng, split, s):
         if held("leap", y) == (split == "test"):
             break
     yes = month_days(y, 2) == 29
-    q = frame(rng, ["Is {y} a leap year?", "Was {y} a leap year?", "Is the year {y} a leap year?", "Does {y} have 366 days?", "How many days has February {y}?"][:5], split).format(y=y)
+    q = frame(rng, [
+        "Is {y} a leap year?", "Was {y} a leap year?", "Is the year {y} a leap year?",
+        "Does {y} have 366 days?", "How many days has February {y}?"
+    ][:5], split).format(y=y)
     r4 = y % 100 % 4
     core = f"{y % 100:02d} ÷ 4 leaves {r4}"
     if y % 100 == 0:
         core = f"{y} ends in 00; {y // 100} ÷ 4 leaves {y // 100 % 4}"
-    think = core if s == 0 else f"Look at the last two digits: {core}." if s == 1 else \
-        f"A leap year can be divided by 4; a full century only by 400.\n{core}, so it {'is one' if yes else 'is none'}." + ("\nCheck: the rule for centuries was used where it is needed. Correct." if s == 3 else "")
-    return Turn(q, f"Yes, {y} is a leap year and February has 29 days." if yes else f"No, {y} is not a leap year and February has 28 days.", think, kind="dates")
+    think = (core if s == 0 else f"Look at the last two digits: {core}." if s == 1 else \
+        f"A leap year can be divided by 4; a full century only by 400.\n{core}, so it "
+        f"{'is one' if yes else 'is none'}." + ("\nCheck: the rule for centuries was used where "
+                                                "it is needed. Correct." if s == 3 else ""))
+    return Turn(q,
+                f"Yes, {y} is a leap year and February has 29 days."
+                if yes else f"No, {y} is not a leap year and February has 28 days.",
+                think,
+                kind="dates")
 
 
 def month_length(rng, split, s):
     m = rng.randrange(12)
-    q = frame(rng, ["How many days does {m} have?", "How many days are in {m}?", "How long is {m}?", "{m}, how many days?", "Number of days in {m}?"], split).format(m=MONTHS[m])
-    return Turn(q, f"{MONTHS[m]} has {MONTH_DAYS[m]} days." if m != 1 else "February has 28 days, and 29 in a leap year.",
-                "" if s < 2 else f"{MONTHS[m]} is month {m + 1}.", kind="dates")
+    q = frame(rng, [
+        "How many days does {m} have?", "How many days are in {m}?", "How long is {m}?",
+        "{m}, how many days?", "Number of days in {m}?"
+    ], split).format(m=MONTHS[m])
+    return Turn(q,
+                f"{MONTHS[m]} has {MONTH_DAYS[m]} days."
+                if m != 1 else "February has 28 days, and 29 in a leap year.",
+                "" if s < 2 else f"{MONTHS[m]} is month {m + 1}.",
+                kind="dates")
 
 
 def today(rng, split, s, date):
@@ -451,14 +581,27 @@ def today(rng, split, s, date):
     k = rng.randrange(3)
     d = datetime.date.fromisoformat(date)
     e = d + datetime.timedelta(days=[0, 1, -1][k])
-    q = frame(rng, [["What is the date today?", "What date is it?", "Which date is today?", "What day is it today?", "Today's date?", "Tell me today's date."],
-                    ["What date is tomorrow?", "What is tomorrow's date?", "Which date is tomorrow?", "The date of tomorrow?", "Tell me tomorrow's date."],
-                    ["What date was yesterday?", "What was yesterday's date?", "Which date was yesterday?", "The date of yesterday?", "Tell me yesterday's date."]][k], split)
+    q = frame(
+        rng, [[
+            "What is the date today?", "What date is it?", "Which date is today?",
+            "What day is it today?", "Today's date?", "Tell me today's date."
+        ],
+              [
+                  "What date is tomorrow?", "What is tomorrow's date?", "Which date is tomorrow?",
+                  "The date of tomorrow?", "Tell me tomorrow's date."
+              ],
+              [
+                  "What date was yesterday?", "What was yesterday's date?",
+                  "Which date was yesterday?", "The date of yesterday?", "Tell me yesterday's date."
+              ]][k], split)
     word = ["Today is", "Tomorrow is", "Yesterday was"][k]
-    think = "" if s == 0 and k == 0 else f"Today is {d}" + ("" if s == 0 else ".") if s < 2 else f"The system text says that today is {d}." + \
-        (f" I go one day {'forward' if k == 1 else 'back'}; the month has {month_days(d.year, d.month)} days." if k else "") + (" Check: the date is in the system text. Correct." if s == 3 else "")
+    think = ("" if s == 0 and k == 0 else f"Today is {d}" + ("" if s == 0 else ".") if s < 2 else f"The system text says that today is {d}." + \
+        (f" I go one day {'forward' if k == 1 else 'back'}; the month has "
+         f"{month_days(d.year, d.month)} days." if k else "") + (" Check: the date is in the "
+                                                                 "system text. Correct." if s == 3 else ""))
     return Turn(q, f"{word} {e}.", think, kind="dates")
 
 
-TASKS = [(calculate, 9), (chain, 4), (story, 4), (percent, 1.5), (divide_rest, 1), (compare, .7), (units, 4), (weekday, 1.5), (date_after, 2),
-         (days_between, 1), (leap, .7), (month_length, .3)]
+TASKS = [(calculate, 9), (chain, 4), (story, 4), (percent, 1.5), (divide_rest, 1), (compare, .7),
+         (units, 4), (weekday, 1.5), (date_after, 2), (days_between, 1), (leap, .7),
+         (month_length, .3)]

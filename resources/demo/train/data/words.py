@@ -3,10 +3,13 @@
 Everything a task draws from goes through `pick` or `held`, so that the evaluation set is made of
 wordings, names, words and numbers that training never sees.
 """
+import itertools
 import os
+import re
 import zlib
 
-DICTIONARY = os.environ.get("GLINT_WORDS", "/usr/share/dict/american-english-small")   # Debian: wamerican-small
+DICTIONARY = os.environ.get("GLINT_WORDS",
+                            "/usr/share/dict/american-english-small")  # Debian: wamerican-small
 
 
 def held(*key):
@@ -16,36 +19,92 @@ def held(*key):
 
 # Words that may stand for each other in a question. The model is small and learns wordings by heart where it can;
 # a question that never comes twice in the same words makes it look at what matters.
-_SAME = """what which|which what|tell show give|give tell show|show give tell|picture image photo|pictures images photos|see find notice|count number|number count amount|write put print|shape figure form thing
+_SAME = (
+    """what which|which what|tell show give|give tell show|show give tell|picture image photo|pictures images photos|see find notice spot|count number|number count amount|write put print|shape figure form thing
 shapes figures forms things|sort order arrange|largest biggest highest greatest|smallest lowest least|biggest largest|highest largest top|lowest smallest|make create build produce|create make|value number amount|colour color|please kindly
 convert change turn|turn change convert|window dialog box|button key|title heading name|heading title|text writing words|say read tell|read say|list show name|name tell list|calculate compute work out|compute calculate|chat conversation|conversation chat
-delete remove erase|remove delete|start begin|begin start|hide close|change set adjust alter|set change|use try|many much|does do|do can|can could may|could can|want need like|need want|how where|where how|explain describe|describe explain
+delete remove erase|remove delete|start begin|begin start|hide close|change set adjust alter|set change|use try|many much|does do|do can|can could may|could can|want need like|need want|explain describe|describe explain
 press hit use|happens occurs|mean say|program app tool|computer machine PC|model assistant|answer reply response|answers replies|message text note|send submit|make get|get have|there here|drawn shown|shown drawn|written printed shown|is was|are were
 row line|rows lines entries|column field|columns fields headings|bar column|bars columns|highest tallest|letters characters|word term|words terms|items things entries|item thing entry|total sum|sum total|result answer value|function routine|people persons
-cities towns places|dates days|names people|find spot get|extract pull take|backwards reversed|reverse flip turn|capital big upper|capitals caps|small lower little|number figure|why how|when how|I we|my our|me us|a one|the this that|this that the|these those"""
+cities towns places|dates days|names people|find spot get|extract pull take|backwards reversed|reverse flip turn|capital big upper|capitals caps|small lower little|number figure|I we|my our|me us|the this that|this that the|these those"""
+)
 SAME = {k: v for k, *v in (x.split() for x in _SAME.replace("\n", "|").split("|"))}
-_BEFORE = ["Please ", "Hello. ", "Hi, ", "Now ", "And ", "Tell me: ", "A question: ", "Next: ", "Okay, ", "Could you help? ", "One more: ", "For my work: ", "Hey. ", "Sorry, ", "Well, ", "I wonder: ", "Can you tell me: ", "Please tell me: ", "Quick question: ", "So: ",
-           "Good. ", "Then ", "Also ", "Just ", "I ask you: ", "Help me. ", "I have a question. ", "Good morning. ", "Let me ask: ", "Do this: ", "Be so kind: "]
-_AFTER = [" Please.", " please", " Thanks.", " Thank you.", " for me", " now", " ok?", "?", "!", ".", " Thanks in advance.", " if you can", " I need it.", " Can you?", " Please tell me.", " again", ", please", " then", " It is for my work.", " I am not sure."]
-_more = {}
+_BEFORE = (
+    """Please |Hello. |Hi, |Now |And |Tell me: |A question: |Next: |Okay, |Could you help? |One more: |For my work: |Hey. |Sorry, |Well, |I wonder: |Can you tell me: |Please tell me: |Quick question: |So: |Good. |Then |Also |Just |I ask you: |Help me. |I have a question. |Good morning. |Let me ask: |Do this: |Be so kind: |Here is my question: |Hello Glint, |Dear Glint, |Hi there. |Right. |Good evening. |New question: |Another thing: |Another question. |My task: |Here is a task. |It is me again. |Excuse me, |Pardon, |Look: |Hm. |Hmm, |Fine, |Thanks, next: |I am stuck. |I need help: |Help: |Task: |Question: |Q: |Not sure: |For school: |For a friend: |My boss asks: |I am curious: |Just checking: |By the way, |One more time: |As said: |Now this: |Try this: |Can you do this? |Can you help me? |Would you help? |Please answer: |Answer me: |Say, |You there, |Computer, |Assistant, |If you can: |When you have time: |Let us go on. |Moving on: |Let us see. |This one: |To start: |Now to something new. |I want this: |My wish: |What I want: |OK so |ok |yo, |hey |pls |btw |so, |um, |eh, """
+    .split("|"))
+_AFTER = (
+    """ Please.| please| Thanks.| Thank you.| for me| now| ok?|?|!|.| Thanks in advance.| if you can| I need it.| Can you?| Please tell me.| again|, please| then| It is for my work.| I am not sure.| Please help me.| I need it today.| Thank you very much.| It is important.| Take your time.| I must know.| I am curious.| My boss wants it.| My wife wants it.| My teacher asks.| I forgot.| I cannot do it alone.| Be quick.| Do not hurry.| That is my question.| Nothing more.| I hope you can help.| Can you help?| Do you know?| Do it well.| right?|, right?| ...| :)|??|!!| pls| thx| thank you| thanks| today| quickly| exactly| again please| I would be glad.| We need it.| You can do it.| Sorry to ask.| A short answer is fine.| It is late.| I was asked."""
+    .split("|"))
+_more, _usable = {}, {}
 
 
 def more_wordings():
+    """first wording of a list -> further wordings and patterns of wordings, for training only"""
     if not _more:
-        key = None
-        for line in open(os.path.join(os.path.dirname(__file__), "wordings.txt"), encoding="utf-8"):
-            line = line.rstrip("\n").replace("\\n", "\n")
-            if line.startswith("= "):
-                key = line[2:]
-            elif key and line:
+        for name in ("wordings.txt", "patterns.txt"):
+            key, parts = None, {}
+            for line in open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8"):
+                line = line.rstrip("\n").replace("\\n", "\n")
+                if line.startswith("#") or not line:
+                    continue
+                if line.startswith("~ "):
+                    _, k, v = line.split(" ", 2)
+                    parts[f"<{k}>"] = f"[{v}]"
+                    continue
+                if line.startswith("= "):
+                    key = line[2:]
+                    continue
+                for k, v in parts.items():
+                    line = line.replace(k, v)
                 _more.setdefault(key, []).extend(line.split("|"))
     return _more
 
 
-def vary(rng, t):
+def variants(t):
+    """how many wordings a pattern stands for: "[a/b/]" is one of its parts, and a part may be empty"""
+    n = 1
+    for part in re.findall(r"\[([^\]]*)\]", t):
+        n *= part.count("/") + 1
+    return n
+
+
+def expand(rng, t):
+    """one wording of a pattern"""
+    if "[" not in t:
+        return t
+    t = re.sub(r"\[([^\]]*)\]", lambda m: rng.choice(m[1].split("/")), t)
+    t = re.sub(r" +([?.,!]|$)", r"\1", re.sub(r"  +", " ", t)).lstrip(" ")
+    return t[0].upper() + t[1:] if rng.random() < .75 else t
+
+
+class Near:
+    """Knows the wordings that the evaluation takes from one list. `same` is true for a wording that equals one of them but for
+    marks and case, or, where it has three words or more, in all but one word (another, one more or one less)."""
+
+    def __init__(self, held_out):
+        tests = [t for t in map(self.words, held_out) if t]
+        self.full = set(tests)
+        long = [t for t in tests if len(t) > 2]
+        self.long = set(long)
+        self.less = {t[:i] + t[i + 1:] for t in long for i in range(len(t))}
+        self.other = {t[:i] + ("*", ) + t[i + 1:] for t in long for i in range(len(t))}
+
+    @staticmethod
+    def words(t):
+        return tuple(re.findall(r"\{\w+\}|\w+(?:'\w+)?|[^\w\s.,:;?!\"']", t.lower()))
+
+    def same(self, t):
+        w = self.words(t)
+        return w in self.full or w in self.less or any(w[:i] + w[i + 1:] in self.long or w[:i] +
+                                                       ("*", ) + w[i + 1:] in self.other
+                                                       for i in range(len(w)))
+
+
+def vary(rng, t, near=None):
     """one wording, said a little differently: other words, missing words, a wrong letter, something before or behind"""
     if rng.random() < .25:
         return t
+    before = t
     w = t.split(" ")
     free = lambda x: "{" not in x and "\n" not in x and '"' not in x
     if rng.random() < .4:
@@ -54,9 +113,9 @@ def vary(rng, t):
             if free(x) and k in SAME and rng.random() < .35:
                 y = rng.choice(SAME[k])
                 w[i] = (y.capitalize() if x[0].isupper() else y) + x[len(k):]
-    if rng.random() < .22 and len(w) > 3:
+    if rng.random() < .12 and len(w) > 3:
         w = [x for x in w if not free(x) or rng.random() > .22] or w
-    if rng.random() < .05 and len(w) > 4:
+    if rng.random() < .03 and len(w) > 4:
         i = rng.randrange(len(w))
         if free(w[i]):
             w[i] = DICT.pick(rng, "train")
@@ -65,24 +124,37 @@ def vary(rng, t):
         if free(w[i]) and len(w[i]) > 4:
             j = rng.randrange(1, len(w[i]) - 2)
             w[i] = w[i][:j] + rng.choice([w[i][j + 1] + w[i][j] + w[i][j + 2:], w[i][j + 1:]])
-    if rng.random() < .12:
-        w = [x.lower() if free(x) else x for x in w]
     t = " ".join(w)
+    if near and t != before and near.same(t):  # never by chance what the evaluation asks
+        t = before
+    if rng.random() < .12:
+        t = " ".join(x.lower() if free(x) else x for x in t.split(" "))
     r = rng.random()
-    if r < .18:
-        t = rng.choice(_BEFORE) + (t[0].lower() + t[1:] if t and rng.random() < .6 and not t.startswith(("{", "I ")) else t)
-    elif r < .32:
-        t = t.rstrip("?.") + rng.choice(_AFTER) if rng.random() < .5 else t + rng.choice(_AFTER)
+    if r < .22:
+        t = rng.choice(_BEFORE) + (t[0].lower() +
+                                   t[1:] if t and rng.random() < .6 and not t.startswith(
+                                       ("{", "I ")) else t)
+        if r < .05 and not t.endswith("}"):
+            t += rng.choice(_AFTER)
     elif r < .40:
+        t = t.rstrip("?.") + rng.choice(_AFTER) if rng.random() < .5 else t + rng.choice(_AFTER)
+    elif r < .48:
         t = t.rstrip("?.")
-    return t
+    return before if near and Near.words(t) in near.full else t
 
 
 # How the evaluation asks: "new" takes sentences that training never had; "dressed" takes known sentences with words before or
 # behind them that training never had. Numbers, names, words, pictures and layouts are new in both.
 EVALUATION = {"wording": "new"}
-_DRESS_BEFORE = ["My question is: ", "Could I ask this: ", "Here I am again. ", "May I ask: ", "Something else: ", "Listen: ", "This is what I need: ", "Tell me, please: ", "One thing: ", "Back to work: "]
-_DRESS_AFTER = [" Many thanks in advance.", " That would help me.", " I want to be sure.", " Let me know.", " It is urgent.", " My friend asks.", " What do you say?", " That is all.", " I wait."]
+_DRESS_BEFORE = [
+    "My question is: ", "Could I ask this: ", "Here I am again. ", "May I ask: ",
+    "Something else: ", "Listen: ", "This is what I need: ", "Tell me, please: ", "One thing: ",
+    "Back to work: "
+]
+_DRESS_AFTER = [
+    " Many thanks in advance.", " That would help me.", " I want to be sure.", " Let me know.",
+    " It is urgent.", " My friend asks.", " What do you say?", " That is all.", " I wait."
+]
 
 
 def dress(rng, t):
@@ -91,23 +163,59 @@ def dress(rng, t):
     return rng.choice(_DRESS_BEFORE) + t if before else t + rng.choice(_DRESS_AFTER)
 
 
+def held_out(frames):
+    """where the part of a list begins that is kept for the evaluation: the last fifth, at least one"""
+    return len(frames) - max(1, len(frames) // 5)
+
+
+def usable(frames, more=()):
+    """the wordings of a list that training may use, with their weights, and what knows the others"""
+    key = (frames[0], len(frames), frames[-1])
+    if key not in _usable:
+        cut = held_out(frames)
+        near = Near(frames[cut:])
+        extra = list(more) + more_wordings().get(frames[0], [])
+        ok = list(dict.fromkeys(frames[:cut] + [t for t in extra if not near.same(t)]))
+        _usable[key] = (ok, list(itertools.accumulate(min(variants(t), 40)**.5 for t in ok)), near)
+    return _usable[key]
+
+
 def frame(rng, frames, split, free=True):
     """One wording. The last fifth of every list (at least one) is kept for the evaluation; training adds the wordings of
-    wordings.txt and varies what it draws. `free` is off where the words themselves matter."""
-    cut = len(frames) - max(1, len(frames) // 5)
+    wordings.txt and patterns.txt and varies what it draws. `free` is off where the words themselves matter."""
+    cut = held_out(frames)
     if split == "test" and EVALUATION["wording"] == "dressed" and free:
         return dress(rng, rng.choice(frames[:cut]))
     if split == "test":
         return rng.choice(frames[cut:])
     if split == "known":
         return rng.choice(frames[:cut])
-    if not free:
-        return rng.choice(frames[:cut])
+    ok, weights, near = usable(frames)
     for _ in range(20):
-        t = vary(rng, rng.choice(frames[:cut] + more_wordings().get(frames[0], [])))
-        if t not in frames[cut:]:              # never by chance what the evaluation asks
-            break
-    return t
+        t = expand(rng, rng.choices(ok, cum_weights=weights)[0])
+        if near.same(t) and t not in frames[:cut]:
+            continue
+        return vary(rng, t, near) if free else t
+    raise RuntimeError(f"no wording left for {frames[0]}")
+
+
+_ONSET = ("b c d f g h j k l m n p q r s t v w x y z bl br ch cl cr dr fl gr kr kn ph pl pr qu "
+          "rh sch sh sl sp st str th tr ts wh zh".split() + [""] * 9)
+_CORE = (
+    "a e i o u a e i o u y aa ae ai au ea ee ei eo ia ie io iu oa oe oi oo ou ua ue ui uu".split())
+_CODA = [
+    ""
+] * 22 + "b ck d f g h k l ll m mb n nd ng nn nt p r rd rk rs rt s ss st t th tt v w x z".split()
+
+
+def invented(rng):
+    """a name that nobody has: training copies it letter by letter, as it must copy unseen names"""
+    while True:
+        w = "".join(
+            rng.choice(_ONSET) + rng.choice(_CORE) + rng.choice(_CODA)
+            for _ in range(rng.choice([1, 2, 2, 3])))
+        if 3 <= len(w) <= 10:
+            return w
 
 
 class Pool:
@@ -124,7 +232,7 @@ class Pool:
         if split == "test":
             return rng.choice(self.test)
         if self.wild and rng.random() < self.wild:
-            w = DICT.pick(rng, split) if rng.random() < .6 else "".join(rng.choice("bcdfghjklmnprstvwz") + rng.choice(["a", "e", "i", "o", "u", "ar", "en", "il", "on", "ia"]) for _ in range(rng.randint(1, 3))) + rng.choice(["", "", "n", "r", "s", "k"])
+            w = DICT.pick(rng, split) if rng.random() < .5 else invented(rng)
             return w.capitalize() if self.capital else w
         return rng.choice(self.train)
 
@@ -137,7 +245,7 @@ class Pool:
                     out.append(x)
             return out
         src = self.test if split == "test" else self.train
-        if len(src) < n:                       # a small pool: fill the evaluation up with known items
+        if len(src) < n:  # a small pool: fill the evaluation up with known items
             src = self.all
         return rng.sample(src, n)
 
@@ -149,35 +257,62 @@ def _dictionary():
     except OSError as e:
         raise SystemExit(f"{DICTIONARY}: {e}. Install the Debian package wamerican-small "
                          "or set GLINT_WORDS to a list with one word a line.")
-    return [w for w in words if 3 <= len(w) <= 10 and w.isascii() and w.isalpha() and w.islower() and not any(r in w for r in RUDE)]
+    return [
+        w for w in words
+        if 3 <= len(w) <= 10 and w.isascii() and w.isalpha() and w.islower() and not any(
+            r in w for r in RUDE)
+    ]
 
 
 # the list is a general one: leave out what nobody wants to meet in a demonstration
-RUDE = """fuck shit cunt dick cock piss whore slut rape rapi anal anus bitch bastard nigg nazi damn hell porn sex tit boob penis vagin castrat kill murder
+RUDE = (
+    """fuck shit cunt dick cock piss whore slut rape rapi anal anus bitch bastard nigg nazi damn hell porn sex tit boob penis vagin castrat kill murder
 suicid genocid drug coke heroin fag queer dyke spic kike turd crap poop fart arse ass bugger wank homo negro tramp slave lynch torture terror bomb
 gun corpse dead death die dying blood sadis incest pimp prostit orgas erotic nude naked lust viol abuse molest pervert tumor cancer idiot moron
-stupid retard cripple gay lesb hate hatr scum bimbo hooker snot puke vomit feces rectum scrot testic masturb jew arab gyps""".split()
-
+stupid retard cripple gay lesb hate hatr scum bimbo hooker snot puke vomit feces rectum scrot testic masturb jew arab gyps"""
+    .split())
 
 DICT = Pool("dict", _dictionary())
 
-FIRST = Pool("first", """Anna Ben Clara David Emma Felix Greta Henry Ida Jonas Karin Leo Mia Noah Olga Paul Rosa Sam Tina Uwe Vera
+FIRST = (Pool(
+    "first",
+    """Anna Ben Clara David Emma Felix Greta Henry Ida Jonas Karin Leo Mia Noah Olga Paul Rosa Sam Tina Uwe Vera
 Walter Yara Zoe Alice Bruno Cora Daniel Elena Frank Gina Hugo Iris Jack Kate Lena Max Nora Oscar Petra Quinn Rita Simon Tom
 Una Victor Wanda Xenia Yusuf Amir Bella Carlos Dora Erik Fatima George Hanna Ivan Julia Kofi Laura Marco Nadia Omar Priya
 Rafael Sofia Thomas Ursula Valentin William Aisha Boris Chloe Diego Eva Finn Hana Isaac Jana Kenji Lucy Mateo Nina Otto
-Paula Ravi Sara Tariq Viola Wei Adam Berta Colin Diana Edgar Flora Gustav Helen Igor Joan Klaus Linda Martin Nelly""".split(), wild=.5, capital=True)
-LAST = Pool("last", """Adler Becker Carter Duarte Evans Fischer Garcia Hansen Ivanov Jensen Keller Lopez Meyer Nakamura Olsen Patel Quirk
+Paula Ravi Sara Tariq Viola Wei Adam Berta Colin Diana Edgar Flora Gustav Helen Igor Joan Klaus Linda Martin Nelly"""
+    .split(),
+    wild=.6,
+    capital=True))
+LAST = (Pool(
+    "last",
+    """Adler Becker Carter Duarte Evans Fischer Garcia Hansen Ivanov Jensen Keller Lopez Meyer Nakamura Olsen Patel Quirk
 Rossi Schmidt Tanaka Ueda Vogel Weber Young Ziegler Arnold Brandt Cohen Dietz Eriksen Fuchs Gruber Haas Irving Jacobs
-Kowalski Lang Moreau Novak Ortiz Peters Reuter Silva Turner Urban Varga Wagner Yilmaz Zimmer Baker Cooper Mason Parker""".split(), wild=.5, capital=True)
-CITY = Pool("city", """Berlin Paris London Madrid Rome Vienna Prague Lisbon Oslo Dublin Athens Warsaw Zurich Hamburg Munich Lyon Milan
-Porto Bergen Cork Graz Krakow Geneva Bremen Leipzig Seville Turin Malmo Tampere Riga Vilnius Tallinn Basel Ghent Utrecht""".split(), wild=.5, capital=True)
-THING = Pool("thing", """apple pear plum cherry lemon orange melon banana carrot potato onion tomato bean pepper book pen pencil cup plate
+Kowalski Lang Moreau Novak Ortiz Peters Reuter Silva Turner Urban Varga Wagner Yilmaz Zimmer Baker Cooper Mason Parker"""
+    .split(),
+    wild=.6,
+    capital=True))
+CITY = (Pool(
+    "city",
+    """Berlin Paris London Madrid Rome Vienna Prague Lisbon Oslo Dublin Athens Warsaw Zurich Hamburg Munich Lyon Milan
+Porto Bergen Cork Graz Krakow Geneva Bremen Leipzig Seville Turin Malmo Tampere Riga Vilnius Tallinn Basel Ghent Utrecht"""
+    .split(),
+    wild=.6,
+    capital=True))
+THING = (Pool(
+    "thing",
+    """apple pear plum cherry lemon orange melon banana carrot potato onion tomato bean pepper book pen pencil cup plate
 spoon fork knife glass bottle box bag basket chair table lamp clock key coin stamp ticket card ball bike car boat train
-brick nail screw candle flower tree stone shell button shirt sock shoe hat glove scarf coat egg bread cake cookie nut""".split(), wild=.5, capital=False)
+brick nail screw candle flower tree stone shell button shirt sock shoe hat glove scarf coat egg bread cake cookie nut"""
+    .split(),
+    wild=.6,
+    capital=False))
 COLOURS = ["red", "blue", "green", "yellow", "orange", "purple", "black", "pink"]
 WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-          "December"]
+MONTHS = [
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December"
+]
 MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 
