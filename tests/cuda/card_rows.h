@@ -52,6 +52,7 @@ public:
         : CardRows(backend, rows.rows, rows.columns, gap) {
         write(rows);
     }
+    ~CardRows() { (void)m_backend.synchronize(); } // what still reads it has finished
 
     Tensor tensor() const { return m_whole.columnRange(m_gap, m_whole.columns - m_gap); }
     void write(const Rows& rows) {
@@ -94,6 +95,7 @@ public:
         m_buffer = std::move(*made);
         backend.copyIn(std::as_bytes(std::span(numbers.values)), tensor());
     }
+    ~CardNumbers() { (void)m_backend.synchronize(); }
     Tensor tensor() const {
         return m_buffer.tensor(ElementType::I32, m_buffer.bytes() / 4 / m_columns, m_columns);
     }
