@@ -1,4 +1,5 @@
-"""Endless packed training batches, drawn by worker processes while the model trains: nothing is ever seen twice."""
+"""Endless packed training batches, drawn by worker processes while the model trains: nothing is
+ever seen twice."""
 import random
 
 import numpy as np
@@ -11,7 +12,8 @@ PATCH, SLOTS = 14, 8
 
 
 def taps(n, grid):
-    """two table rows and their weights for each of n positions: bilinear, half-pixel centres, outside counts as zero"""
+    """two table rows and their weights for each of n positions: bilinear, half-pixel centres,
+    outside counts as zero"""
     src = (np.arange(n) + 0.5) * grid / n - 0.5
     f = np.floor(src).astype(np.int64)
     w1 = (src - f).astype(np.float32)

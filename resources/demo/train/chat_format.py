@@ -1,7 +1,9 @@
-"""From a conversation to token ids, the way the program builds its prompts: control tokens are put in by id,
-everything else is plain byte-pair text, so that a typed "<|eot|>" stays ordinary characters.
+"""From a conversation to token ids, the way the program builds its prompts: control tokens are put
+in by id, everything else is plain byte-pair text, so that a typed "<|eot|>" stays ordinary
+characters.
 
-    <|begin_of_text|> system block, then per turn: user block, [assistant to=self <|eom|>] assistant to=user <|eot|>
+    <|begin_of_text|> system block, then per turn: user block,
+    [assistant to=self <|eom|>] assistant to=user <|eot|>
 """
 import json
 import os
@@ -89,9 +91,11 @@ class Tok:
 
 
 def encode_conversation(tok, conv, canonical=lambda i: False, prompt_only=False):
-    """-> ids, trained (1 where the model itself must write the token), pictures [(first position, Picture)].
+    """-> ids, trained (1 where the model itself must write the token), pictures [(first position,
+    Picture)].
 
-    canonical(i): True re-tokenises turn i of the history the plain way, as a program does that keeps text and not ids.
+    canonical(i): True re-tokenises turn i of the history the plain way, as a program does that
+    keeps text and not ids.
     prompt_only: stop before the last answer (the generation prompt is <|start|>assistant)."""
     texts, n = [conv.system_text()], len(conv.turns)
     for i, t in enumerate(conv.turns):

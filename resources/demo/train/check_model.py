@@ -1,4 +1,5 @@
-"""Compares the networks of model.py and decode.py with a folder of reference values (tests/fixtures/oracle/tiny-f32).
+"""Compares the networks of model.py and decode.py with a folder of reference values
+(tests/fixtures/oracle/tiny-f32).
 
     python3 check_model.py ../../../tests/fixtures/oracle/tiny-f32
 """

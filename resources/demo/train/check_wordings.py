@@ -2,9 +2,11 @@
 
     python3 check_wordings.py [--draws 20000]
 
-1. No wording of a list, written out or drawn, equals one that the list keeps for the evaluation, but for marks and case; and what
-   wordings.txt, patterns.txt, questions.txt and the random variations add stays more than one word away from them.
-2. No question of eval.json comes out of the training generator, and what stands around a "dressed" question never does.
+1. No wording of a list, written out or drawn, equals one that the list keeps for the evaluation,
+   but for marks and case; and what wordings.txt, patterns.txt, questions.txt and the random
+   variations add stays more than one word away from them.
+2. No question of eval.json comes out of the training generator, and what stands around a
+   "dressed" question never does.
 """
 import argparse
 import json

@@ -1,5 +1,6 @@
-"""Checkpoints. `save_small` keeps one byte a weight (blocks of 32 with a common scale, about as exact as bfloat16) in pieces of at most
-15 MB, so that a run can be carried on elsewhere; `save_full` keeps everything."""
+"""Checkpoints. `save_small` keeps one byte a weight (blocks of 32 with a common scale, about as
+exact as bfloat16) in pieces of at most 15 MB, so that a run can be carried on elsewhere;
+`save_full` keeps everything."""
 import glob
 import os
 

@@ -72,7 +72,8 @@ def put(w, name, t, file, half=False):
 
 
 def prepare(m):
-    """rows of the embedding table get RMS 1 (the model norms them anyway; the drafter takes them raw)"""
+    """rows of the embedding table get RMS 1 (the model norms them anyway; the drafter takes them
+    raw)"""
     e = m["token_embd.weight"].float()
     return m | {"token_embd.weight": e / e.pow(2).mean(-1, keepdim=True).sqrt()}
 
@@ -156,7 +157,8 @@ def read(path):
 
 
 def start(places, files):
-    """weights to begin with: each place is a folder with the files or the stem of a small checkpoint; a later one wins"""
+    """weights to begin with: each place is a folder with the files or the stem of a small
+    checkpoint; a later one wins"""
     w = {}
     for p in places:
         if os.path.isdir(p):

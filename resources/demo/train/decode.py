@@ -1,4 +1,5 @@
-"""Running the trio: batched greedy or sampled decoding with a cache, and the DFlash loop. Dense attention, any precision."""
+"""Running the trio: batched greedy or sampled decoding with a cache, and the DFlash loop. Dense
+attention, any precision."""
 import torch
 import torch.nn.functional as F
 
@@ -43,8 +44,9 @@ def picture_rows(w, c, pic, dev):
 
 
 class Runner:
-    """A batch of sequences with their key/value cache. Rows behind a sequence's end hold rubbish until they are overwritten;
-    no query ever looks at them, because it sees only keys up to its own position."""
+    """A batch of sequences with their key/value cache. Rows behind a sequence's end hold rubbish
+    until they are overwritten; no query ever looks at them, because it sees only keys up to its
+    own position."""
 
     def __init__(self, w, c, batch, length, dev, draft=None):
         self.w, self.c, self.dev, self.L, self.d = w, c, dev, length, draft
@@ -60,7 +62,8 @@ class Runner:
 
     @torch.no_grad()
     def step(self, x, start, feats=False):
-        """x [B, T, width] at positions start.. -> last residual [B, T, width] (and the drafter's features)"""
+        """x [B, T, width] at positions start.. -> last residual [B, T, width] (and the drafter's
+        features)"""
         w, c = self.w, self.c
         B, T, D = x.shape
         H, K, d = c["heads"], c["kv"], c["hd"]
@@ -206,7 +209,8 @@ def generate(w, c, items, eog, dev, max_new=400, temperature=0.0, seed=0, batch=
 
 @torch.no_grad()
 def dflash(w, d, c, items, eog, dev, max_new=400, temperature=0.0, seed=0, batch=128):
-    """-> (token lists, rounds per item, tokens per item). Tokens of a round = accepted guesses + 1."""
+    """-> (token lists, rounds per item, tokens per item). Tokens of a round = accepted guesses +
+    1."""
     gen = torch.Generator(dev).manual_seed(seed)
     order = sorted(range(len(items)), key=lambda i: len(items[i][0]))
     outs, rounds = [None] * len(items), [0] * len(items)

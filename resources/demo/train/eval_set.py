@@ -25,7 +25,8 @@ PLAN = [("help", "help", ("help", ), 60),
 
 
 def make(seed, times=1.0, wording="new"):
-    """-> list of (group, conversation); the last turn is the question that is judged. Strengths take turns."""
+    """-> list of (group, conversation); the last turn is the question that is judged. Strengths
+    take turns."""
     EVALUATION["wording"] = wording
     rng, out = random.Random(f"eval/{seed}"), []
     for group, topic, kinds, n in PLAN:

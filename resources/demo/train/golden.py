@@ -1,5 +1,6 @@
-"""Reference values for the demo trio, computed by the transformers classes in float64 on the weights as they read back from the files;
-the layout is that of tests/fixtures/oracle (see the README there), reduced to ten prompts and three pictures.
+"""Reference values for the demo trio, computed by the transformers classes in float64 on the
+weights as they read back from the files; the layout is that of tests/fixtures/oracle (see the
+README there), reduced to ten prompts and three pictures.
 
     python3 golden.py --work work --gguf resources/demo --out resources/demo/golden
 """
@@ -29,7 +30,8 @@ STRINGS = [
 
 def build(c, tok):
     from transformers import MuseGlimmerConfig, MuseGlimmerForConditionalGeneration
-    from transformers.models.muse_glimmer_assistant import MuseGlimmerAssistantConfig, MuseGlimmerAssistantModel
+    from transformers.models.muse_glimmer_assistant import (MuseGlimmerAssistantConfig,
+                                                            MuseGlimmerAssistantModel)
     rope = {"rope_type": "default", "rope_theta": c["theta"]}
     cfg = MuseGlimmerConfig(text_config=dict(vocab_size=c["vocab"],
                                              hidden_size=c["width"],

@@ -1,6 +1,7 @@
-"""The three networks of a Muse Glimmer trio, small, in plain PyTorch and in the layout of the GGUF files: every weight carries its file
-name, rows of q and k are ordered for adjacent-pair RoPE, norm weights are plain multipliers. So nothing has to be rearranged for the
-export, and `golden.py` shows that the transformers classes compute the same from the same files.
+"""The three networks of a Muse Glimmer trio, small, in plain PyTorch and in the layout of the GGUF
+files: every weight carries its file name, rows of q and k are ordered for adjacent-pair RoPE, norm
+weights are plain multipliers. So nothing has to be rearranged for the export, and `golden.py` shows
+that the transformers classes compute the same from the same files.
 
 Weights live in plain dictionaries name -> tensor.
 """
@@ -148,8 +149,9 @@ def init_draft(c, g):
     return w
 
 
-# ------------------------------------------------------------------------------- packed forward passes
-# One layer is one compiled function that all layers share: compiling the whole network takes minutes, this takes seconds.
+# ---------------------------------------------------------------------------- packed forward passes
+# One layer is one compiled function that all layers share: compiling the whole network takes
+# minutes, this takes seconds.
 def _vision_layer(x, w, cos, sin, mask, H, eps):
     V, P, D = x.shape
     d = D // H
@@ -234,8 +236,9 @@ def vision_rows(w, c, px, row, col, tap, wt, m_window, m_full):
 
 
 def text_hidden(w, c, x, m_window, m_full, taps=None):
-    """x [B, L, width]: normed embeddings and image rows -> last residual (before the final norm).
-    Packed documents need no positions of their own: RoPE is relative and the mask keeps them apart."""
+    """x [B, L, width]: normed embeddings and image rows -> last residual (before the final
+    norm). Packed documents need no positions of their own: RoPE is relative and the mask keeps
+    them apart."""
     cos, sin = rope_tables(torch.arange(x.shape[1], device=x.device), c["hd"], c["theta"])
     out = []
     for i in range(c["layers"]):
@@ -254,7 +257,8 @@ def logits(w, c, x):
 
 
 def embed(w, c, ids, dest=None, rows=None):
-    """dest: for every picture row its place in the flattened text, or one behind the end for rows that belong to nothing"""
+    """dest: for every picture row its place in the flattened text, or one behind the end for
+    rows that belong to nothing"""
     x = rms(F.embedding(ids, w["token_embd.weight"]), c["eps"])
     if rows is None:
         return x
@@ -263,7 +267,8 @@ def embed(w, c, ids, dest=None, rows=None):
 
 
 def masks(doc, img, win, window):
-    """block masks: text sliding, text full, vision windows, vision full. Padding (id 0) sees itself only as padding."""
+    """block masks: text sliding, text full, vision windows, vision full. Padding (id 0) sees
+    itself only as padding."""
     B, L = doc.shape
     V, P = img.shape
 
@@ -290,7 +295,8 @@ def _token_loss(x, norm, head, label, eps, scale, cap):
 
 
 def target_loss(w, c, b, m, glyph_weight):
-    """mean loss of the trained tokens, plus the training-only task of naming the characters of each picture cell"""
+    """mean loss of the trained tokens, plus the training-only task of naming the characters of
+    each picture cell"""
     rows = vision_rows(w, c, b["px"], b["row"], b["col"], b["tap"], b["wt"], m[2], m[3])
     x = text_hidden(w, c, embed(w, c, b["ids"], b["dest"], rows), m[0], m[1])
     ce = _token_loss(
@@ -302,10 +308,10 @@ def target_loss(w, c, b, m, glyph_weight):
     return ce + glyph_weight * gl, ce.detach(), gl.detach()
 
 
-# ------------------------------------------------------------------------------- drafter, training form
+# --------------------------------------------------------------------------- drafter, training form
 def draft_mask(doc, anchor_doc, anchor_pos, L, block, window):
-    """rows: anchors x block; keys: L context rows, then all block rows. A block sees the context before its anchor, in its own
-    document, and itself in both directions; |distance| <= window."""
+    """rows: anchors x block; keys: L context rows, then all block rows. A block sees the context
+    before its anchor, in its own document, and itself in both directions; |distance| <= window."""
     B, A = anchor_pos.shape
 
     def mod(b, h, q, k):
@@ -321,7 +327,8 @@ def draft_mask(doc, anchor_doc, anchor_pos, L, block, window):
 
 
 def draft_hidden(w, c, feats, noise, qpos, mask):
-    """feats [B, L, taps*width], noise [B, Q, width] raw embeddings, qpos [B, Q] -> hidden rows after the final norm"""
+    """feats [B, L, taps*width], noise [B, Q, width] raw embeddings, qpos [B, Q] -> hidden rows
+    after the final norm"""
     B, L, _ = feats.shape
     d = c["dhd"]
     ctx = rms(feats @ w["fc.weight"].T, c["eps"], w["enc.output_norm.weight"])

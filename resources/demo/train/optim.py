@@ -1,5 +1,6 @@
-"""Muon for matrices, Adam for everything else. Full-precision master weights here, bfloat16 working weights in the model;
-`quantise` makes the working weights pass through the file formats (see quant.py)."""
+"""Muon for matrices, Adam for everything else. Full-precision master weights here, bfloat16
+working weights in the model; `quantise` makes the working weights pass through the file formats
+(see quant.py)."""
 import torch
 
 import quant
@@ -41,7 +42,8 @@ class Optimizer:
         self.m = [torch.zeros_like(self.master[n]) for n in self.adam]
         self.v = [torch.zeros_like(self.master[n]) for n in self.adam]
         self.rate = [next((r for k, r in RATE.items() if k in n), 1.0) for n in self.adam]
-        self.lr_muon, self.lr_adam, self.decay, self.step_no, self.quantise = lr_muon, lr_adam, decay, 0, False
+        self.lr_muon, self.lr_adam, self.decay = lr_muon, lr_adam, decay
+        self.step_no, self.quantise = 0, False
         self.groups = quant.store_groups(self.master, file)
 
     @torch.no_grad()

@@ -1,6 +1,7 @@
-"""The block formats of the files as differentiable-free torch functions, equal to gguf_write.py's quantisers, and the choice of a
-format for every tensor. In the last part of the training the working weights pass through `as_stored`, so that the model learns
-to live with its own rounding; the full-precision weights stay in the optimiser."""
+"""The block formats of the files as differentiable-free torch functions, equal to
+gguf_write.py's quantisers, and the choice of a format for every tensor. In the last part of the
+training the working weights pass through `as_stored`, so that the model learns to live with its
+own rounding; the full-precision weights stay in the optimiser."""
 import torch
 
 NEVER = ("norm", "bias", "position_embd", "ln1", "ln2", "pre_ln", "post_ln", "glyph")
@@ -10,7 +11,8 @@ MORE = (0, 3, 6, 7
 
 
 def kind(name, file="target"):
-    """format by tensor name and file: K-quants where a row is a multiple of 256 (all matrices here are), F16 for the patch convolution"""
+    """format by tensor name and file: K-quants where a row is a multiple of 256 (all matrices
+    here are), F16 for the patch convolution"""
     if any(t in name for t in NEVER):
         return "F32"
     if "patch_embd" in name:

@@ -2,8 +2,9 @@
 
     python3 tokenizer.py --out work/tokenizer.json
 
-Merges are learnt inside words, inside runs of punctuation and inside white space only: digits stay single tokens
-(arithmetic is done digit by digit) and no merge joins a letter with what stands before it, except a space.
+Merges are learnt inside words, inside runs of punctuation and inside white space only: digits
+stay single tokens (arithmetic is done digit by digit) and no merge joins a letter with what
+stands before it, except a space.
 """
 import argparse
 import json

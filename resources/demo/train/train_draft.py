@@ -1,10 +1,13 @@
-"""Trains the drafter on the finished, rounded target: its hidden states, and the tokens it would write itself.
+"""Trains the drafter on the finished, rounded target: its hidden states, and the tokens it would
+write itself.
 
     python3 train_draft.py --work work --gguf resources/demo --seconds 180
 
-A conversation is read once by the target. A token counts as the target's own where its greedy choice is that token; the training
-of a block ends where the choices part, exactly as an accepted run would. Block of masks: the anchor token and fifteen masks in, the
-fifteen tokens behind the anchor out, all in one pass; earlier ones count more, because a later one is of use only if all before it are right.
+A conversation is read once by the target. A token counts as the target's own where its greedy
+choice is that token; the training of a block ends where the choices part, exactly as an accepted
+run would. Block of masks: the anchor token and fifteen masks in, the fifteen tokens behind the
+anchor out, all in one pass; earlier ones count more, because a later one is of use only if all
+before it are right.
 """
 import argparse
 import math
@@ -17,7 +20,8 @@ import torch.nn.functional as F
 import checkpoint
 import convert
 from batches import loader, one_batch
-from model import CFG, draft_hidden, draft_mask, embed, init_draft, logits, masks, text_hidden, vision_rows
+from model import (CFG, draft_hidden, draft_mask, embed, init_draft, logits, masks, text_hidden,
+                   vision_rows)
 from optim import Optimizer
 from train_target import Feed
 

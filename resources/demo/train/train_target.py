@@ -1,10 +1,13 @@
 """Trains text model and vision tower together, from their first weight on.
 
     python3 train_target.py --work work --seconds 560 --from 0 --to 0.6
-    python3 train_target.py --work work --seconds 380 --from 0.6 --to 1      # goes on from work/target.full.pt
+    python3 train_target.py --work work --seconds 380 --from 0.6 --to 1
 
-The course is counted in parts of the whole (0 to 1), not in steps, so that it fits any machine: the rate rises at the start, stays, and
-falls to zero in the last part; then also the weights are rounded as in the files.
+A part that does not begin at 0 goes on from work/target.full.pt, or from what --start names.
+
+The course is counted in parts of the whole (0 to 1), not in steps, so that it fits any machine:
+the rate rises at the start, stays, and falls to zero in the last part; then also the weights are
+rounded as in the files.
 """
 import argparse
 import os
@@ -29,7 +32,8 @@ def rate(p):
 
 
 class Feed:
-    """Fresh batches on the device; if the workers fall behind, a batch that was seen long ago is shown again."""
+    """Fresh batches on the device; if the workers fall behind, a batch that was seen long ago is
+    shown again."""
 
     def __init__(self, it, keep, device):
         self.q, self.it, self.dev, self.old, self.keep, self.again = queue.Queue(

@@ -99,7 +99,8 @@ def conversation(rng, split="train", topic=None, strength=None, turns=None):
             if other in ("style", "long") or other == "today" and not date:
                 other = "help"
             t = single(rng, split, s, other, date)
-            # a new subject ends the follow-ups that mean "the last result"; the memory questions may come later
+            # a new subject ends the follow-ups that mean "the last result"; the memory questions
+            # may come later
             waiting = list(t.then) + ([f for f in waiting if f.__name__ == "recall"])
         out.append(t)
     return Conversation(system, s, out)

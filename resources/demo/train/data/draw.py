@@ -1,5 +1,6 @@
-"""Drawing the training pictures. Every picture remembers where its characters stand, so that training can
-also tell the vision tower directly which characters lie in which 28-pixel cell (see model.GlyphHead)."""
+"""Drawing the training pictures. Every picture remembers where its characters stand, so that
+training can also tell the vision tower directly which characters lie in which 28-pixel cell (see
+model.GlyphHead)."""
 import glob
 import math
 import os
@@ -9,9 +10,10 @@ from PIL import Image, ImageDraw, ImageFont
 
 CELL, MAX_CELLS = 28, 4096
 FONT_DIR = os.environ.get("GLINT_FONTS", "/usr/share/fonts")
-# Debian packages: fonts-dejavu-core, fonts-liberation2, fonts-open-sans, fonts-roboto-unhinted, fonts-lato, fonts-inconsolata,
-# fonts-firacode, fonts-cantarell, fonts-crosextra-carlito, fonts-crosextra-caladea, fonts-hack, fonts-jetbrains-mono,
-# fonts-comfortaa, fonts-noto-core (licences: see README.md)
+# Debian packages: fonts-dejavu-core, fonts-liberation2, fonts-open-sans, fonts-roboto-unhinted,
+# fonts-lato, fonts-inconsolata, fonts-firacode, fonts-cantarell, fonts-crosextra-carlito,
+# fonts-crosextra-caladea, fonts-hack, fonts-jetbrains-mono, fonts-comfortaa, fonts-noto-core
+# (licences: see README.md)
 FONT_FILES = [
     "DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSerif.ttf", "DejaVuSansMono.ttf",
     "LiberationSans-Regular.ttf", "LiberationSans-Bold.ttf", "LiberationSans-Italic.ttf",
@@ -54,7 +56,8 @@ def font(rng, lo, hi, plain=False):
 
 
 def grid_for(h, w):
-    """the grid of 28-pixel cells that the program chooses for a picture; ties go to the larger one"""
+    """the grid of 28-pixel cells that the program chooses for a picture; ties go to the larger
+    one"""
     ih, iw = h / CELL, w / CELL
     if ih * iw > MAX_CELLS:
         r = iw / ih

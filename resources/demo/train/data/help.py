@@ -1,5 +1,5 @@
-"""Questions about Glint. The answers are the first paragraphs of the guide (resources/guide/*.md), word for word;
-data/topics.txt says in which words people ask for them."""
+"""Questions about Glint. The answers are the first paragraphs of the guide
+(resources/guide/*.md), word for word; data/topics.txt says in which words people ask for them."""
 import glob
 import os
 import re
@@ -87,7 +87,8 @@ def lines(name):
 
 
 def topics():
-    """(heading, answer, words an answer must hold, kind -> wordings, kind -> further wordings for training)"""
+    """(heading, answer, words an answer must hold, kind -> wordings, kind -> further wordings
+    for training)"""
     sec, out, more = sections(), [], {}
     for _, (head, *ask) in lines("questions.txt"):
         if head not in sec or head in more:
@@ -125,7 +126,8 @@ def think(topic, s):
 
 
 def naming(v):
-    """the wordings of a section that training knows, and what knows the one that the evaluation keeps"""
+    """the wordings of a section that training knows, and what knows the one that the evaluation
+    keeps"""
     keep = v[-1:] if len(v) > 4 else []
     return v[:len(v) - len(keep)], Near(keep)
 
@@ -156,7 +158,8 @@ def question(rng, split):
         return q[0].upper() + q[1:], head, answer, words
     kind = rng.choices(list(ask), [len(v) for v in ask.values()])[0]
     v = ask[kind]
-    # the evaluation takes an unseen frame around a known thing, or an unseen way to name it in a known frame
+    # the evaluation takes an unseen frame around a known thing, or an unseen way to name it in a
+    # known frame
     known, _ = naming(v)
     if kind == "q":
         if EVALUATION["wording"] == "dressed":

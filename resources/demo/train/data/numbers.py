@@ -8,7 +8,7 @@ import datetime
 from .words import FIRST, MONTH_DAYS, MONTHS, THING, Turn, WEEKDAYS, frame, held, plural
 
 
-# ------------------------------------------------------------------------------- one operation, written out
+# ----------------------------------------------------------------------- one operation, written out
 def add_steps(a, b):
     out, carry = [], 0
     while True:
@@ -45,7 +45,8 @@ def mul_steps(a, d):
 
 
 def div_steps(a, d):
-    """long division from the first digit on: what is brought down, its quotient digit and its rest"""
+    """long division from the first digit on: what is brought down, its quotient digit and its
+    rest"""
     out, rest = [], 0
     for ch in str(a):
         cur = rest * 10 + int(ch)
@@ -250,7 +251,8 @@ def divide_rest(rng, split, s):
         "{a} / {b}, what remains?", "How much remains when {a} is divided by {b}?"
     ], split).format(a=a, b=b)
     t = f"{a} ÷ {b}: {div_steps(a, b)}"
-    think = (t if s == 0 else "This is a division with a rest. " + t + "." if s < 3 else \
+    think = (
+        t if s == 0 else "This is a division with a rest. " + t + "." if s < 3 else
         f"This is a division with a rest. {t}.\nCheck: {work(a // b, '×', b, 1)}; {a // b * b} + "
         f"{a % b} = {a}. Correct.")
     if s == 2:
@@ -390,8 +392,10 @@ def compare(rng, split, s):
     ], split).format(w="larger" if big else "smaller", a=a, b=b)
     r = max(a, b) if big else min(a, b)
     i = next(i for i in range(n) if str(a)[i] != str(b)[i])
-    think = ("" if s == 0 else f"Compare {a} and {b}." if s == 1 else \
-        f"Compare {a} and {b} from the left. Digit {i + 1} differs: {str(a)[i]} and {str(b)[i]}." + (f" Check: {max(a, b)} > {min(a, b)}." if s == 3 else ""))
+    think = (
+        "" if s == 0 else f"Compare {a} and {b}." if s == 1 else
+        f"Compare {a} and {b} from the left. Digit {i + 1} differs: {str(a)[i]} and {str(b)[i]}." +
+        (f" Check: {max(a, b)} > {min(a, b)}." if s == 3 else ""))
     return Turn(q, f"{r} is {'larger' if big else 'smaller'}.", think, kind="arithmetic")
 
 
@@ -478,7 +482,8 @@ def weekday(rng, split, s):
     r = n % 7
     path = ", ".join(WEEKDAYS[(d + i) % 7] for i in range(1, r + 1))
     core = f"{n} = {n // 7} × 7 + {r}; {WEEKDAYS[d]}" + (f" + {r}: {path}" if r else " again")
-    think = (core if s == 0 else f"A week has 7 days. {core}." if s == 1 else \
+    think = (
+        core if s == 0 else f"A week has 7 days. {core}." if s == 1 else
         f"A week has 7 days, so only the rest counts.\nStep 1: {n} = {n // 7} × 7 + {r}.\nStep "
         f"2: {WEEKDAYS[d]}" + (f" + {r}: {path}." if r else " again."))
     if s == 3:
@@ -552,10 +557,11 @@ def leap(rng, split, s):
     core = f"{y % 100:02d} ÷ 4 leaves {r4}"
     if y % 100 == 0:
         core = f"{y} ends in 00; {y // 100} ÷ 4 leaves {y // 100 % 4}"
-    think = (core if s == 0 else f"Look at the last two digits: {core}." if s == 1 else \
-        f"A leap year can be divided by 4; a full century only by 400.\n{core}, so it "
-        f"{'is one' if yes else 'is none'}." + ("\nCheck: the rule for centuries was used where "
-                                                "it is needed. Correct." if s == 3 else ""))
+    think = (core if s == 0 else f"Look at the last two digits: {core}." if s == 1 else
+             f"A leap year can be divided by 4; a full century only by 400.\n{core}, so it "
+             f"{'is one' if yes else 'is none'}." +
+             ("\nCheck: the rule for centuries was used where "
+              "it is needed. Correct." if s == 3 else ""))
     return Turn(q,
                 f"Yes, {y} is a leap year and February has 29 days."
                 if yes else f"No, {y} is not a leap year and February has 28 days.",
@@ -595,10 +601,12 @@ def today(rng, split, s, date):
                   "Which date was yesterday?", "The date of yesterday?", "Tell me yesterday's date."
               ]][k], split)
     word = ["Today is", "Tomorrow is", "Yesterday was"][k]
-    think = ("" if s == 0 and k == 0 else f"Today is {d}" + ("" if s == 0 else ".") if s < 2 else f"The system text says that today is {d}." + \
-        (f" I go one day {'forward' if k == 1 else 'back'}; the month has "
-         f"{month_days(d.year, d.month)} days." if k else "") + (" Check: the date is in the "
-                                                                 "system text. Correct." if s == 3 else ""))
+    think = ("" if s == 0 and k == 0 else f"Today is {d}" +
+             ("" if s == 0 else ".") if s < 2 else f"The system text says that today is {d}." +
+             (f" I go one day {'forward' if k == 1 else 'back'}; the month has "
+              f"{month_days(d.year, d.month)} days." if k else "") +
+             (" Check: the date is in the "
+              "system text. Correct." if s == 3 else ""))
     return Turn(q, f"{word} {e}.", think, kind="dates")
 
 

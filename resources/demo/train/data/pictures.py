@@ -1,6 +1,8 @@
-"""Questions about pictures: shapes, text, windows, bar charts, tables; one or two pictures in a message.
+"""Questions about pictures: shapes, text, windows, bar charts, tables; one or two pictures in a
+message.
 
-A scene draws one picture and can then be asked any number of questions about it, which is how the follow-up turns come about.
+A scene draws one picture and can then be asked any number of questions about it, which is how
+the follow-up turns come about.
 """
 from .draw import KINDS, RGB, background, colour, font, ink, lum, shape, Canvas
 from .words import CITY, DICT, FIRST, LAST, THING, Turn, frame, held, plain, spell
@@ -189,8 +191,15 @@ class Shapes(Scene):
         R, C = self.rows - 1, self.cols - 1
         if len(at) < 2:
             return None
-        opts = ([("on the left", (0, 0)), ("on the right", (0, C))] if R == 0 else [("at the top", (0, 0)), ("at the bottom", (R, 0))] if C == 0 else \
-            [("at the top left", (0, 0)), ("at the top right", (0, C)), ("at the bottom left", (R, 0)), ("at the bottom right", (R, C))])
+        opts = ([("on the left", (0, 0)),
+                 ("on the right",
+                  (0, C))] if R == 0 else [("at the top", (0, 0)),
+                                           ("at the bottom",
+                                            (R, 0))] if C == 0 else [("at the top left", (0, 0)),
+                                                                     ("at the top right", (0, C)),
+                                                                     ("at the bottom left", (R, 0)),
+                                                                     ("at the bottom right", (R,
+                                                                                              C))])
         opts = [(t, at[p]) for t, p in opts if p in at]
         if not opts:
             return None
@@ -234,9 +243,8 @@ def snippet(rng, split, limit=24):
             t = DICT.pick(rng, split).capitalize() + " " + DICT.pick(rng, split) + rng.choice(
                 ["!", "?", ".", " " + str(rng.randint(1, 99))])
         else:
-            t = (
-                f"{DICT.pick(rng, split)}{rng.choice(['.txt', '.png', '.pdf', '_', '@'])}{rng.choice(['', DICT.pick(rng, split)[:5]])}"
-            )
+            t = (f"{DICT.pick(rng, split)}{rng.choice(['.txt', '.png', '.pdf', '_', '@'])}"
+                 f"{rng.choice(['', DICT.pick(rng, split)[:5]])}")
         if 1 <= len(t) <= limit and (split == "train" or len(t) > 2) and (k < 6 or k > 9 or held(
                 "snip", t) == (split == "test")):
             return t
@@ -396,8 +404,11 @@ class Dialog(Scene):
             return ""
         if s == 1:
             return "I look at the window."
-        t = ("The picture shows a window." + (f" Its title is {spell(self.title)}." if self.title else " It has no title.") + f" The message is {spell(' '.join(self.msg))}" + (f" The code is {spell(self.code)}." if self.code else "") + \
-            f" The buttons are {', '.join(spell(b) for b in self.buttons)}.")
+        t = ("The picture shows a window." +
+             (f" Its title is {spell(self.title)}." if self.title else " It has no title.") +
+             f" The message is {spell(' '.join(self.msg))}" +
+             (f" The code is {spell(self.code)}." if self.code else "") +
+             f" The buttons are {', '.join(spell(b) for b in self.buttons)}.")
         return t + (f"\nCheck: the question is about the {what}. I looked at it again. Correct."
                     if s == 3 else "")
 

@@ -17,24 +17,53 @@ def held(*key):
     return zlib.crc32("\x1f".join(map(str, key)).encode()) % 10 == 0
 
 
-# Words that may stand for each other in a question. The model is small and learns wordings by heart where it can;
-# a question that never comes twice in the same words makes it look at what matters.
-_SAME = (
-    """what which|which what|tell show give|give tell show|show give tell|picture image photo|pictures images photos|see find notice spot|count number|number count amount|write put print|shape figure form thing
-shapes figures forms things|sort order arrange|largest biggest highest greatest|smallest lowest least|biggest largest|highest largest top|lowest smallest|make create build produce|create make|value number amount|colour color|please kindly
-convert change turn|turn change convert|window dialog box|button key|title heading name|heading title|text writing words|say read tell|read say|list show name|name tell list|calculate compute work out|compute calculate|chat conversation|conversation chat
-delete remove erase|remove delete|start begin|begin start|hide close|change set adjust alter|set change|use try|many much|does do|do can|can could may|could can|want need like|need want|explain describe|describe explain
-press hit use|happens occurs|mean say|program app tool|computer machine PC|model assistant|answer reply response|answers replies|message text note|send submit|make get|get have|there here|drawn shown|shown drawn|written printed shown|is was|are were
-row line|rows lines entries|column field|columns fields headings|bar column|bars columns|highest tallest|letters characters|word term|words terms|items things entries|item thing entry|total sum|sum total|result answer value|function routine|people persons
-cities towns places|dates days|names people|find spot get|extract pull take|backwards reversed|reverse flip turn|capital big upper|capitals caps|small lower little|number figure|I we|my our|me us|the this that|this that the|these those"""
-)
+# Words that may stand for each other in a question. The model is small and learns wordings by heart
+# where it can; a question that never comes twice in the same words makes it look at what matters.
+_SAME = """what which|which what|tell show give|give tell show|show give tell|picture image photo
+pictures images photos|see find notice spot|count number|number count amount|write put print
+shape figure form thing|shapes figures forms things|sort order arrange
+largest biggest highest greatest|smallest lowest least|biggest largest|highest largest top
+lowest smallest|make create build produce|create make|value number amount|colour color
+please kindly|convert change turn|turn change convert|window dialog box|button key
+title heading name|heading title|text writing words|say read tell|read say|list show name
+name tell list|calculate compute work out|compute calculate|chat conversation
+conversation chat|delete remove erase|remove delete|start begin|begin start|hide close
+change set adjust alter|set change|use try|many much|does do|do can|can could may|could can
+want need like|need want|explain describe|describe explain|press hit use|happens occurs
+mean say|program app tool|computer machine PC|model assistant|answer reply response
+answers replies|message text note|send submit|make get|get have|there here|drawn shown
+shown drawn|written printed shown|is was|are were|row line|rows lines entries|column field
+columns fields headings|bar column|bars columns|highest tallest|letters characters|word term
+words terms|items things entries|item thing entry|total sum|sum total|result answer value
+function routine|people persons|cities towns places|dates days|names people|find spot get
+extract pull take|backwards reversed|reverse flip turn|capital big upper|capitals caps
+small lower little|number figure|I we|my our|me us|the this that|this that the|these those"""
 SAME = {k: v for k, *v in (x.split() for x in _SAME.replace("\n", "|").split("|"))}
-_BEFORE = (
-    """Please |Hello. |Hi, |Now |And |Tell me: |A question: |Next: |Okay, |Could you help? |One more: |For my work: |Hey. |Sorry, |Well, |I wonder: |Can you tell me: |Please tell me: |Quick question: |So: |Good. |Then |Also |Just |I ask you: |Help me. |I have a question. |Good morning. |Let me ask: |Do this: |Be so kind: |Here is my question: |Hello Glint, |Dear Glint, |Hi there. |Right. |Good evening. |New question: |Another thing: |Another question. |My task: |Here is a task. |It is me again. |Excuse me, |Pardon, |Look: |Hm. |Hmm, |Fine, |Thanks, next: |I am stuck. |I need help: |Help: |Task: |Question: |Q: |Not sure: |For school: |For a friend: |My boss asks: |I am curious: |Just checking: |By the way, |One more time: |As said: |Now this: |Try this: |Can you do this? |Can you help me? |Would you help? |Please answer: |Answer me: |Say, |You there, |Computer, |Assistant, |If you can: |When you have time: |Let us go on. |Moving on: |Let us see. |This one: |To start: |Now to something new. |I want this: |My wish: |What I want: |OK so |ok |yo, |hey |pls |btw |so, |um, |eh, """
-    .split("|"))
-_AFTER = (
-    """ Please.| please| Thanks.| Thank you.| for me| now| ok?|?|!|.| Thanks in advance.| if you can| I need it.| Can you?| Please tell me.| again|, please| then| It is for my work.| I am not sure.| Please help me.| I need it today.| Thank you very much.| It is important.| Take your time.| I must know.| I am curious.| My boss wants it.| My wife wants it.| My teacher asks.| I forgot.| I cannot do it alone.| Be quick.| Do not hurry.| That is my question.| Nothing more.| I hope you can help.| Can you help?| Do you know?| Do it well.| right?|, right?| ...| :)|??|!!| pls| thx| thank you| thanks| today| quickly| exactly| again please| I would be glad.| We need it.| You can do it.| Sorry to ask.| A short answer is fine.| It is late.| I was asked."""
-    .split("|"))
+_BEFORE = ("Please |Hello. |Hi, |Now |And |Tell me: |A question: |Next: |Okay, |Could you help? |"
+            "One more: |For my work: |Hey. |Sorry, |Well, |I wonder: |Can you tell me: |"
+            "Please tell me: |Quick question: |So: |Good. |Then |Also |Just |I ask you: |Help me. |"
+            "I have a question. |Good morning. |Let me ask: |Do this: |Be so kind: |"
+            "Here is my question: |Hello Glint, |Dear Glint, |Hi there. |Right. |Good evening. |"
+            "New question: |Another thing: |Another question. |My task: |Here is a task. |"
+            "It is me again. |Excuse me, |Pardon, |Look: |Hm. |Hmm, |Fine, |Thanks, next: |"
+            "I am stuck. |I need help: |Help: |Task: |Question: |Q: |Not sure: |For school: |"
+            "For a friend: |My boss asks: |I am curious: |Just checking: |By the way, |"
+            "One more time: |As said: |Now this: |Try this: |Can you do this? |Can you help me? |"
+            "Would you help? |Please answer: |Answer me: |Say, |You there, |Computer, |Assistant, |"
+            "If you can: |When you have time: |Let us go on. |Moving on: |Let us see. |This one: |"
+            "To start: |Now to something new. |I want this: |My wish: |What I want: |OK so |ok "
+            "|yo, |"
+            "hey |pls |btw |so, |um, |eh, ").split("|")
+_AFTER = (" Please.| please| Thanks.| Thank you.| for me| now| ok?|?|!|.| Thanks in advance.|"
+          " if you can| I need it.| Can you?| Please tell me.| again|, please| then|"
+          " It is for my work.| I am not sure.| Please help me.| I need it today.|"
+          " Thank you very much.| It is important.| Take your time.| I must know.| I am curious.|"
+          " My boss wants it.| My wife wants it.| My teacher asks.| I forgot.|"
+          " I cannot do it alone.| Be quick.| Do not hurry.| That is my question.| Nothing more.|"
+          " I hope you can help.| Can you help?| Do you know?| Do it well.| right?|, right?| ...|"
+          " :)|??|!!| pls| thx| thank you| thanks| today| quickly| exactly| again please|"
+          " I would be glad.| We need it.| You can do it.| Sorry to ask.| A short answer is fine.|"
+          " It is late.| I was asked.").split("|")
 _more, _usable = {}, {}
 
 
@@ -61,7 +90,8 @@ def more_wordings():
 
 
 def variants(t):
-    """how many wordings a pattern stands for: "[a/b/]" is one of its parts, and a part may be empty"""
+    """how many wordings a pattern stands for: "[a/b/]" is one of its parts, and a part may be
+    empty"""
     n = 1
     for part in re.findall(r"\[([^\]]*)\]", t):
         n *= part.count("/") + 1
@@ -78,8 +108,9 @@ def expand(rng, t):
 
 
 class Near:
-    """Knows the wordings that the evaluation takes from one list. `same` is true for a wording that equals one of them but for
-    marks and case, or, where it has three words or more, in all but one word (another, one more or one less)."""
+    """Knows the wordings that the evaluation takes from one list. `same` is true for a wording
+    that equals one of them but for marks and case, or, where it has three words or more, in all
+    but one word (another, one more or one less)."""
 
     def __init__(self, held_out):
         tests = [t for t in map(self.words, held_out) if t]
@@ -101,7 +132,8 @@ class Near:
 
 
 def vary(rng, t, near=None):
-    """one wording, said a little differently: other words, missing words, a wrong letter, something before or behind"""
+    """one wording, said a little differently: other words, missing words, a wrong letter,
+    something before or behind"""
     if rng.random() < .25:
         return t
     before = t
@@ -143,8 +175,9 @@ def vary(rng, t, near=None):
     return before if near and Near.words(t) in near.full else t
 
 
-# How the evaluation asks: "new" takes sentences that training never had; "dressed" takes known sentences with words before or
-# behind them that training never had. Numbers, names, words, pictures and layouts are new in both.
+# How the evaluation asks: "new" takes sentences that training never had; "dressed" takes known
+# sentences with words before or behind them that training never had. Numbers, names, words,
+# pictures and layouts are new in both.
 EVALUATION = {"wording": "new"}
 _DRESS_BEFORE = [
     "My question is: ", "Could I ask this: ", "Here I am again. ", "May I ask: ",
@@ -164,12 +197,14 @@ def dress(rng, t):
 
 
 def held_out(frames):
-    """where the part of a list begins that is kept for the evaluation: the last fifth, at least one"""
+    """where the part of a list begins that is kept for the evaluation: the last fifth, at least
+    one"""
     return len(frames) - max(1, len(frames) // 5)
 
 
 def usable(frames, more=()):
-    """the wordings of a list that training may use, with their weights, and what knows the others"""
+    """the wordings of a list that training may use, with their weights, and what knows the
+    others"""
     key = (frames[0], len(frames), frames[-1])
     if key not in _usable:
         cut = held_out(frames)
@@ -181,8 +216,9 @@ def usable(frames, more=()):
 
 
 def frame(rng, frames, split, free=True):
-    """One wording. The last fifth of every list (at least one) is kept for the evaluation; training adds the wordings of
-    wordings.txt and patterns.txt and varies what it draws. `free` is off where the words themselves matter."""
+    """One wording. The last fifth of every list (at least one) is kept for the evaluation;
+    training adds the wordings of wordings.txt and patterns.txt and varies what it draws. `free`
+    is off where the words themselves matter."""
     cut = held_out(frames)
     if split == "test" and EVALUATION["wording"] == "dressed" and free:
         return dress(rng, rng.choice(frames[:cut]))
@@ -219,8 +255,9 @@ def invented(rng):
 
 
 class Pool:
-    """A list divided by `held`; each half is drawn from in its own split only. In training `wild` of the draws are invented
-    or taken from the dictionary instead, so that the model learns to copy a name and not to remember it."""
+    """A list divided by `held`; each half is drawn from in its own split only. In training
+    `wild` of the draws are invented or taken from the dictionary instead, so that the model
+    learns to copy a name and not to remember it."""
 
     def __init__(self, tag, items, wild=0.0, capital=True):
         items = list(dict.fromkeys(items))
@@ -265,48 +302,50 @@ def _dictionary():
 
 
 # the list is a general one: leave out what nobody wants to meet in a demonstration
-RUDE = (
-    """fuck shit cunt dick cock piss whore slut rape rapi anal anus bitch bastard nigg nazi damn hell porn sex tit boob penis vagin castrat kill murder
-suicid genocid drug coke heroin fag queer dyke spic kike turd crap poop fart arse ass bugger wank homo negro tramp slave lynch torture terror bomb
-gun corpse dead death die dying blood sadis incest pimp prostit orgas erotic nude naked lust viol abuse molest pervert tumor cancer idiot moron
-stupid retard cripple gay lesb hate hatr scum bimbo hooker snot puke vomit feces rectum scrot testic masturb jew arab gyps"""
-    .split())
+RUDE = """
+fuck shit cunt dick cock piss whore slut rape rapi anal anus bitch bastard nigg nazi damn hell
+porn sex tit boob penis vagin castrat kill murder suicid genocid drug coke heroin fag queer dyke
+spic kike turd crap poop fart arse ass bugger wank homo negro tramp slave lynch torture terror
+bomb gun corpse dead death die dying blood sadis incest pimp prostit orgas erotic nude naked
+lust viol abuse molest pervert tumor cancer idiot moron stupid retard cripple gay lesb hate hatr
+scum bimbo hooker snot puke vomit feces rectum scrot testic masturb jew arab gyps""".split()
 
 DICT = Pool("dict", _dictionary())
 
-FIRST = (Pool(
-    "first",
-    """Anna Ben Clara David Emma Felix Greta Henry Ida Jonas Karin Leo Mia Noah Olga Paul Rosa Sam Tina Uwe Vera
-Walter Yara Zoe Alice Bruno Cora Daniel Elena Frank Gina Hugo Iris Jack Kate Lena Max Nora Oscar Petra Quinn Rita Simon Tom
-Una Victor Wanda Xenia Yusuf Amir Bella Carlos Dora Erik Fatima George Hanna Ivan Julia Kofi Laura Marco Nadia Omar Priya
-Rafael Sofia Thomas Ursula Valentin William Aisha Boris Chloe Diego Eva Finn Hana Isaac Jana Kenji Lucy Mateo Nina Otto
-Paula Ravi Sara Tariq Viola Wei Adam Berta Colin Diana Edgar Flora Gustav Helen Igor Joan Klaus Linda Martin Nelly"""
-    .split(),
-    wild=.6,
-    capital=True))
-LAST = (Pool(
-    "last",
-    """Adler Becker Carter Duarte Evans Fischer Garcia Hansen Ivanov Jensen Keller Lopez Meyer Nakamura Olsen Patel Quirk
-Rossi Schmidt Tanaka Ueda Vogel Weber Young Ziegler Arnold Brandt Cohen Dietz Eriksen Fuchs Gruber Haas Irving Jacobs
-Kowalski Lang Moreau Novak Ortiz Peters Reuter Silva Turner Urban Varga Wagner Yilmaz Zimmer Baker Cooper Mason Parker"""
-    .split(),
-    wild=.6,
-    capital=True))
-CITY = (Pool(
+FIRST = Pool("first",
+             """
+Anna Ben Clara David Emma Felix Greta Henry Ida Jonas Karin Leo Mia Noah Olga Paul Rosa Sam Tina
+Uwe Vera Walter Yara Zoe Alice Bruno Cora Daniel Elena Frank Gina Hugo Iris Jack Kate Lena Max
+Nora Oscar Petra Quinn Rita Simon Tom Una Victor Wanda Xenia Yusuf Amir Bella Carlos Dora Erik
+Fatima George Hanna Ivan Julia Kofi Laura Marco Nadia Omar Priya Rafael Sofia Thomas Ursula
+Valentin William Aisha Boris Chloe Diego Eva Finn Hana Isaac Jana Kenji Lucy Mateo Nina Otto
+Paula Ravi Sara Tariq Viola Wei Adam Berta Colin Diana Edgar Flora Gustav Helen Igor Joan Klaus
+Linda Martin Nelly""".split(),
+             wild=.6,
+             capital=True)
+LAST = Pool("last",
+            """
+Adler Becker Carter Duarte Evans Fischer Garcia Hansen Ivanov Jensen Keller Lopez Meyer Nakamura
+Olsen Patel Quirk Rossi Schmidt Tanaka Ueda Vogel Weber Young Ziegler Arnold Brandt Cohen Dietz
+Eriksen Fuchs Gruber Haas Irving Jacobs Kowalski Lang Moreau Novak Ortiz Peters Reuter Silva
+Turner Urban Varga Wagner Yilmaz Zimmer Baker Cooper Mason Parker""".split(),
+            wild=.6,
+            capital=True)
+CITY = Pool(
     "city",
-    """Berlin Paris London Madrid Rome Vienna Prague Lisbon Oslo Dublin Athens Warsaw Zurich Hamburg Munich Lyon Milan
-Porto Bergen Cork Graz Krakow Geneva Bremen Leipzig Seville Turin Malmo Tampere Riga Vilnius Tallinn Basel Ghent Utrecht"""
-    .split(),
+    """Berlin Paris London Madrid Rome Vienna Prague Lisbon Oslo Dublin Athens Warsaw Zurich Hamburg
+Munich Lyon Milan Porto Bergen Cork Graz Krakow Geneva Bremen Leipzig Seville Turin Malmo
+Tampere Riga Vilnius Tallinn Basel Ghent Utrecht""".split(),
     wild=.6,
-    capital=True))
-THING = (Pool(
-    "thing",
-    """apple pear plum cherry lemon orange melon banana carrot potato onion tomato bean pepper book pen pencil cup plate
-spoon fork knife glass bottle box bag basket chair table lamp clock key coin stamp ticket card ball bike car boat train
-brick nail screw candle flower tree stone shell button shirt sock shoe hat glove scarf coat egg bread cake cookie nut"""
-    .split(),
-    wild=.6,
-    capital=False))
+    capital=True)
+THING = Pool("thing",
+             """
+apple pear plum cherry lemon orange melon banana carrot potato onion tomato bean pepper book pen
+pencil cup plate spoon fork knife glass bottle box bag basket chair table lamp clock key coin
+stamp ticket card ball bike car boat train brick nail screw candle flower tree stone shell
+button shirt sock shoe hat glove scarf coat egg bread cake cookie nut""".split(),
+             wild=.6,
+             capital=False)
 COLOURS = ["red", "blue", "green", "yellow", "orange", "purple", "black", "pink"]
 WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 MONTHS = [
@@ -328,8 +367,8 @@ def plural(w):
     return w + "s"
 
 
-# Marks around text that is written letter by letter (one token for each character). Reading a picture,
-# spelling and changing case become a question of characters and not of word pieces.
+# Marks around text that is written letter by letter (one token for each character). Reading a
+# picture, spelling and changing case become a question of characters and not of word pieces.
 SPELL_ON, SPELL_OFF = "\x02", "\x03"
 
 
@@ -342,9 +381,10 @@ def plain(s):
 
 
 class Turn:
-    """One question and its answer. `user` is a list of strings and pictures; `check` tells how an answer is judged:
-    exact = the whole answer, contains = all of these, ignoring case. `then` makes follow-up turns: functions
-    (rng, split, strength) -> Turn."""
+    """One question and its answer. `user` is a list of strings and pictures; `check` tells how an
+    answer is judged:
+    exact = the whole answer, contains = all of these, ignoring case. `then` makes follow-up
+    turns: functions (rng, split, strength) -> Turn."""
 
     def __init__(self, user, answer, think="", check=None, kind="", then=()):
         self.user = user if isinstance(user, list) else [user]
