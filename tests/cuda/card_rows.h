@@ -52,6 +52,7 @@ public:
         : CardRows(backend, rows.rows, rows.columns, gap) {
         write(rows);
     }
+    CardRows(CardRows&&) = default;
     ~CardRows() { (void)m_backend.synchronize(); } // what still reads it has finished
 
     Tensor tensor() const { return m_whole.columnRange(m_gap, m_whole.columns - m_gap); }
