@@ -83,7 +83,7 @@ TEST(CudaBackend, LargeWeightsArriveWhole) {
         auto card = makeCard();
         auto processor = makeProcessor();
         ASSERT_TRUE(card && processor);
-        const std::int64_t rows = type == QuantType::Q8_0 ? 9000 : 4600, columns = 4096;
+        const std::int64_t rows = type == QuantType::Q8_0 ? 9000 : 4800, columns = 4096;
         const std::vector<std::byte> bytes = weightNoise(type, rows, columns);
         ASSERT_GT(bytes.size(), std::size_t(36) << 20);
         const Rows input = noise(2, columns);
