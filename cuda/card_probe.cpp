@@ -21,7 +21,8 @@ CardState probeNow() {
         state.reason = context.error().message;
         auto driver = Driver::open();
         int cards = 0;
-        state.present = driver && (*driver)->cuDeviceGetCount(&cards) == CUDA_SUCCESS && cards > 0;
+        state.present = driver ? (*driver)->cuDeviceGetCount(&cards) == CUDA_SUCCESS && cards > 0
+                               : !Driver::nothingThere();
         return state;
     }
     state.present = true;

@@ -49,8 +49,10 @@ void* findSymbol(void* library, const char* name) {
 
 Result<void> Driver::load() {
     const auto library = openLibrary();
-    if (!library)
+    if (!library) {
+        m_nothingThere = true;
         return Error{ErrorCode::Unsupported, "there is no NVIDIA driver on this computer"};
+    }
     const auto take = [&](auto& function, const char* name) {
         function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(
             findSymbol(library, name));
@@ -75,20 +77,30 @@ Result<void> Driver::load() {
                      std::string("the NVIDIA driver has no ") + missing + "; it may be too old"};
     }
     const CUresult started = cuInit(0);
-    if (started == CUDA_ERROR_NO_DEVICE)
+    if (started == CUDA_ERROR_NO_DEVICE) {
+        m_nothingThere = true;
         return Error{ErrorCode::Unsupported, "there is no NVIDIA graphics card in this computer"};
+    }
     if (started != CUDA_SUCCESS) return error(started, "starting the NVIDIA driver");
     return {};
 }
 
 Result<const Driver*> Driver::open() {
     static std::mutex mutex;
-    static Driver driver;
     static std::optional<Result<void>> outcome;
     const std::lock_guard lock(mutex);
-    if (!outcome) outcome = driver.load();
+    if (!outcome) outcome = instance().load();
     if (!outcome->ok()) return outcome->error();
-    return &driver;
+    return &instance();
+}
+
+Driver& Driver::instance() {
+    static Driver driver;
+    return driver;
+}
+
+bool Driver::nothingThere() {
+    return instance().m_nothingThere;
 }
 
 Error Driver::error(CUresult result, std::string_view doing) const {

@@ -27,6 +27,9 @@ public:
     // Opens the driver once per program. Unsupported, in words, when there is none, when it is
     // older than this build needs or lacks a function; Device when it does not start.
     static engine::Result<const Driver*> open();
+    // After a failed open: there is no driver, or no card that it serves. Otherwise both are there
+    // and something else is wrong with them.
+    static bool nothingThere();
 
 #define GLINT_DRIVER(function) decltype(&::function) function = nullptr;
 #define GLINT_DRIVER_OPTIONAL(function) GLINT_DRIVER(function)
@@ -47,7 +50,9 @@ public:
 
 private:
     Driver() = default;
+    static Driver& instance();
     engine::Result<void> load();
+    bool m_nothingThere = false;
     int m_version = 0;
 };
 
