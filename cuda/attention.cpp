@@ -327,6 +327,7 @@ Result<void> Attention::attend(const engine::AttentionStep& step, const Attentio
     a.q = inputs.qRows;
     a.qStride = inputs.qStride;
     if (tilesAndSplits(a)) {
+        a.onlyInputsBefore = 1;
         runTiles(a, type, shape.headSize);
     } else {
         CHECK(step.outRows.rows >= rows && step.outRows.columns == columns &&

@@ -469,33 +469,56 @@ __device__ __forceinline__ void loadQueries(QueryTile<D>& q, const AttentionArgs
     q.load(at[0], at[1], a.scale, shared, lane);
 }
 
+// Copies tiles of one head's keys and values into shared memory: keys, values, and then the query
+// tiles of the warps.
+template<int D, bool kEight, int kThreads> class TileFetcher {
+public:
+    __device__ __forceinline__ TileFetcher(const AttentionArgs& a, const SeenRange& blockSees,
+                                           int kvHead, std::uint8_t* shared)
+        : m_args(a), m_sees(blockSees), m_offset(kvHead * headBytes<D, kEight>()),
+          m_shared(shared) {}
+
+    __device__ __forceinline__ const std::uint8_t* keys() const { return m_shared; }
+    __device__ __forceinline__ const std::uint8_t* values() const {
+        return m_shared + tileBytes(D);
+    }
+    __device__ __forceinline__ std::uint8_t* queries(int warp) const {
+        return m_shared + 2 * tileBytes(D) + warp * queryTileBytes(D);
+    }
+    __device__ __forceinline__ void fetchKeys(int tile) const {
+        fetch(m_shared, m_args.keys, m_args.keyStride, tile);
+    }
+    __device__ __forceinline__ void fetchValues(int tile) const {
+        fetch(m_shared + tileBytes(D), m_args.values, m_args.valueStride, tile);
+    }
+
+private:
+    __device__ __forceinline__ void fetch(std::uint8_t* to, const std::uint8_t* cache,
+                                          std::int64_t stride, int tile) const {
+        fetchCacheTile<D, kEight, kThreads>(to, cache + m_offset, stride, m_args.capacity, tile,
+                                            max(0, m_sees.from - tile * kKeyTile),
+                                            min(kKeyTile, m_sees.to - tile * kKeyTile));
+        endCopyGroup();
+    }
+
+    const AttentionArgs& m_args;
+    SeenRange m_sees;
+    int m_offset;
+    std::uint8_t* m_shared;
+};
+
 // The tiles first .. end - 1 against the query tile of this warp, all warps of the block together.
-// eachTile(tile) runs after every tile. Shared memory: keys, values, and a query tile per warp.
+// The copies of the first tile are under way. eachTile(tile) runs after every tile.
 //
 // Copies overlap with arithmetic: the next tile's keys arrive while the values are mixed, its
 // values while the next scores are computed.
-template<int D, bool kEight, int kThreads, class EachTile>
+template<int D, class Fetcher, class EachTile>
 __device__ __forceinline__ void walkTiles(const AttentionArgs& a, TileState<D>& state,
-                                          const QueryRows& rows, const SeenRange& blockSees,
-                                          int kvHead, bool hasQueries, int first, int end,
-                                          std::uint8_t* shared, int lane, EachTile&& eachTile) {
-    std::uint8_t* const keys = shared;
-    std::uint8_t* const values = shared + tileBytes(D);
-    const std::uint8_t* const keyHead = a.keys + kvHead * headBytes<D, kEight>();
-    const std::uint8_t* const valueHead = a.values + kvHead * headBytes<D, kEight>();
-    const auto fetch = [&](std::uint8_t* to, const std::uint8_t* head, std::int64_t stride,
-                           int tile) {
-        fetchCacheTile<D, kEight, kThreads>(to, head, stride, a.capacity, tile,
-                                            max(0, blockSees.from - tile * kKeyTile),
-                                            min(kKeyTile, blockSees.to - tile * kKeyTile));
-        endCopyGroup();
-    };
-
-    fetch(keys, keyHead, a.keyStride, first);
-    fetch(values, valueHead, a.valueStride, first);
+                                          const QueryRows& rows, const Fetcher& fetcher, int kvHead,
+                                          bool hasQueries, int first, int end, int lane,
+                                          EachTile&& eachTile) {
     QueryTile<D> q[1];
-    loadQueries(q[0], a, rows, kvHead,
-                shared + 2 * tileBytes(D) + threadIdx.x / 32 * queryTileBytes(D), lane);
+    loadQueries(q[0], a, rows, kvHead, fetcher.queries(threadIdx.x / 32), lane);
     waitForCopies<1>();
     __syncthreads();
     for (int tile = first; tile < end; ++tile) {
@@ -511,18 +534,18 @@ __device__ __forceinline__ void walkTiles(const AttentionArgs& a, TileState<D>& 
         any = __any_sync(kWholeWarp, any) && hasQueries;
         all = __all_sync(kWholeWarp, all);
         float s[1][8][4];
-        if (any) scoreTile<D, 1>(s, q, keys, lane);
+        if (any) scoreTile<D, 1>(s, q, fetcher.keys(), lane);
         waitForCopies<0>();
         __syncthreads(); // the values are there, and nobody reads the keys any more
-        if (tile + 1 < end) fetch(keys, keyHead, a.keyStride, tile + 1);
+        if (tile + 1 < end) fetcher.fetchKeys(tile + 1);
         if (any) {
             if (!all) hideKeys(s[0], seen, lane);
-            state.take(s, values, lane);
+            state.take(s, fetcher.values(), lane);
         }
         eachTile(tile);
         waitForCopies<0>();
         __syncthreads(); // the next keys are there, and nobody reads the values any more
-        if (tile + 1 < end) fetch(values, valueHead, a.valueStride, tile + 1);
+        if (tile + 1 < end) fetcher.fetchValues(tile + 1);
     }
 }
 

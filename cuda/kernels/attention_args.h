@@ -64,7 +64,10 @@ struct AttentionArgs {
     std::int32_t splitTiles = 0;
     std::int32_t queryTiles = 0; // rows * ratio / 16, rounded up
     std::int32_t tileItems =
-        0;           // up to so many blocks of work a single tile is a unit, else a split
+        0; // up to so many blocks of work a single tile is a unit, else a split
+    // 1: the previous kernel is attention_inputs, so that all before it has finished when this one
+    // starts, and only q and the rows at the positions of this call may be missing yet.
+    std::int32_t onlyInputsBefore = 0;
     float scale = 0; // of scores, times log2(e)
 
     static constexpr std::int32_t kFar = 1 << 30;

@@ -105,9 +105,11 @@ __device__ __forceinline__ void attentionInputs(const AttentionInputsArgs& a) {
     const int lane = threadIdx.x % 32;
     const int row = blockIdx.y;
     int head = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
-    waitForPrevious();
-    letNextStart();
-    if (head >= a.heads + 2 * a.kvHeads) return; // whole warps
+    if (head >= a.heads + 2 * a.kvHeads) { // whole warps
+        waitForPrevious();                 // what follows relies on all blocks
+        letNextStart();
+        return;
+    }
     const int size = a.turns.headSize;
     const bool isQuery = head < a.heads, isValue = head >= a.heads + a.kvHeads;
     if (isValue)
@@ -115,11 +117,14 @@ __device__ __forceinline__ void attentionInputs(const AttentionInputsArgs& a) {
     else if (!isQuery)
         head -= a.heads;
     const PartialSums& sums = isQuery ? a.q : isValue ? a.v : a.k;
+    UnitPart gamma = {};
+    if (!isValue) gamma = loadGamma(isQuery ? a.qGamma : a.kGamma, 0, size, lane);
+    waitForPrevious();
+    // Not earlier: attention_rows relies on all before this kernel having finished when it starts.
+    letNextStart();
     UnitPart part = PartialUnit<4>(sums, row, head * size, (head + 1) * size, lane).sum();
-
     const int position = a.positions[row * a.positionStride];
     if (!isValue) {
-        const UnitPart gamma = loadGamma(isQuery ? a.qGamma : a.kGamma, 0, size, lane);
         const float factor = normFactor(unitSquares(part), size, isQuery ? a.qEps : a.kEps);
 #pragma unroll
         for (int i = 0; i < 4; ++i) part.v[i] = normed(part.v[i], factor, gamma.v[i]);

@@ -34,16 +34,19 @@ __device__ __forceinline__ void attentionPrefill(const AttentionArgs& a) {
         seenByAny(a, block * kWarps * kQueryTile, (block + 1) * kWarps * kQueryTile, firstPosition);
     const int first = sees.from / kKeyTile, end = (sees.to - 1) / kKeyTile + 1;
 
+    const TileFetcher<D, kEight, 32 * kWarps> fetcher(a, sees, kvHead, shared);
+    fetcher.fetchKeys(first);
+    fetcher.fetchValues(first);
     TileState<D> total, split;
     total.clear();
     split.clear();
-    walkTiles<D, kEight, 32 * kWarps>(a, split, rows, sees, kvHead, queryTile < a.queryTiles, first,
-                                      end, shared, lane, [&](int tile) {
-                                          const bool last = (tile + 1) % a.splitTiles == 0;
-                                          if (!last && tile + 1 < end) return;
-                                          total.merge(split);
-                                          split.clear();
-                                      });
+    walkTiles<D>(a, split, rows, fetcher, kvHead, queryTile < a.queryTiles, first, end, lane,
+                 [&](int tile) {
+                     const bool last = (tile + 1) % a.splitTiles == 0;
+                     if (!last && tile + 1 < end) return;
+                     total.merge(split);
+                     split.clear();
+                 });
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         if (rows.row[i] < 0) continue;

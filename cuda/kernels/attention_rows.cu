@@ -41,7 +41,7 @@ __device__ __forceinline__ int itemBlocks(const AttentionArgs& a) {
 
 __device__ __forceinline__ UnitPlan planUnits(const AttentionArgs& a) {
     UnitPlan plan;
-    plan.firstPosition = a.positions[0];
+    plan.firstPosition = __ldcg(a.positions); // maybe before waitForPrevious: not from the L1
     const int firstTile = max(0, plan.firstPosition - a.left) / kKeyTile;
     const int endTile = (plan.firstPosition + a.rows - 1) / kKeyTile + 1;
     const bool byTile = (endTile - firstTile) * a.kvHeads * itemBlocks(a) <= a.tileItems;
@@ -76,30 +76,48 @@ __device__ __forceinline__ void storeState(float* to, const TileState<D>& state,
 
 template<int D, bool kEight> __device__ __forceinline__ void attentionRows(const AttentionArgs& a) {
     extern __shared__ __align__(16) std::uint8_t shared[];
-    waitForPrevious();
-    letNextStart();
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    if (!a.onlyInputsBefore) waitForPrevious();
     const UnitPlan plan = planUnits(a);
     const int blocks = itemBlocks(a);
     const int items = (plan.endUnit - plan.firstUnit) * a.kvHeads * blocks;
+    bool waits = a.onlyInputsBefore != 0;
+    if (!waits) letNextStart();
     for (int item = blockIdx.x; item < items; item += gridDim.x) {
         const int block = item % blocks, kvHead = item / blocks % a.kvHeads;
         const int unitOfCall = item / (blocks * a.kvHeads), unit = plan.firstUnit + unitOfCall;
-        const int queryTile = block * kRowWarps + warp;
-        const bool hasQueries = queryTile < a.queryTiles;
-        const QueryRows rows = queryRows(a, queryTile, plan.firstPosition, lane);
         const SeenRange sees = seenByAny(a, block * kRowWarps * kQueryTile,
                                          (block + 1) * kRowWarps * kQueryTile, plan.firstPosition);
         const int first = max(unit * plan.tilesPerUnit, sees.from / kKeyTile);
         const int end = min((unit + 1) * plan.tilesPerUnit, (sees.to - 1) / kKeyTile + 1);
+        const TileFetcher<D, kEight, 32 * kRowWarps> fetcher(a, sees, kvHead, shared);
+        const auto start = [&] {
+            if (first >= end) return;
+            fetcher.fetchKeys(first);
+            fetcher.fetchValues(first);
+        };
+        // A tile without positions of this call was complete before the previous kernel started;
+        // copies of halves pass by the L1, which may hold what was there before.
+        const bool early = !kEight && waits && (first + 1) * kKeyTile <= plan.firstPosition;
+        if (early) start();
+        if (waits) {
+            waitForPrevious();
+            letNextStart();
+            waits = false;
+        }
+        if (!early) start();
+
+        const int queryTile = block * kRowWarps + warp;
+        const bool hasQueries = queryTile < a.queryTiles;
+        const QueryRows rows = queryRows(a, queryTile, plan.firstPosition, lane);
         TileState<D> state;
         state.clear();
         if (first < end)
-            walkTiles<D, kEight, 32 * kRowWarps>(a, state, rows, sees, kvHead, hasQueries, first,
-                                                 end, shared, lane, [](int) {});
+            walkTiles<D>(a, state, rows, fetcher, kvHead, hasQueries, first, end, lane, [](int) {});
         if (hasQueries)
             storeState<D>(a.states + stateIndex(a, unitOfCall, kvHead, queryTile), state, lane);
     }
+    if (waits) waitForPrevious(); // a block without work; what follows relies on all of them
 }
 
 // One column of the result: row `row`, query head `head`, column `column` of it; called by a warp
@@ -202,33 +220,38 @@ extern "C" __global__ void __launch_bounds__(128)
 extern "C" __global__ void __launch_bounds__(256)
     attention_finish(const __grid_constant__ AttentionFinishArgs f) {
     __shared__ __align__(16) float unitRow[kUnitColumns];
-    waitForPrevious();
-    letNextStart();
     const AttentionArgs& a = f.attention;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int unit = blockIdx.x, row = blockIdx.y;
     if (row >= a.rows) {
+        waitForPrevious();
+        letNextStart();
         if (warp == 0) writeMissing(f.out, row, unit, lane);
         return;
     }
     const int columns = static_cast<int>(f.out.columns);
     const int first = unit * kUnitColumns + warp * 32;
+    // The positions were complete before attention_inputs had finished.
+    const UnitPlan plan = planUnits(a);
+    waitForPrevious();
+    letNextStart();
+    const bool gated = warp == 0 && f.gate.data;
+    PartialUnit<4> gate(f.gate, row, unit * kUnitColumns, gated ? columns : 0, lane);
     float value = 0.0f;
     if (first < columns) {
         if (f.attended)
             value = f.attended[row * f.attendedStride + first + lane];
         else
-            value = mergedColumn(a, planUnits(a), row, first / a.headSize,
-                                 first % a.headSize + lane, lane);
+            value = mergedColumn(a, plan, row, first / a.headSize, first % a.headSize + lane, lane);
     }
     unitRow[warp * 32 + lane] = value;
     __syncthreads();
     if (warp > 0) return;
     UnitPart part = loadUnit(unitRow, 0, kUnitColumns, lane);
-    if (f.gate.data) {
-        const UnitPart gate = PartialUnit<4>(f.gate, row, unit * kUnitColumns, columns, lane).sum();
+    if (gated) {
+        const UnitPart gates = gate.sum();
 #pragma unroll
-        for (int i = 0; i < 8; ++i) part.v[i] = sigmoidGated(part.v[i], gate.v[i]);
+        for (int i = 0; i < 8; ++i) part.v[i] = sigmoidGated(part.v[i], gates.v[i]);
     }
     writeQuantized(f.out, row, unit, lane, part);
 }
