@@ -508,19 +508,15 @@ private:
 };
 
 // The tiles first .. end - 1 against the query tile of this warp, all warps of the block together.
-// The copies of the first tile are under way. eachTile(tile) runs after every tile.
+// The keys of the first tile have come, its values are under way, and fetchEnd is the end of all
+// the tiles that the block will want.
 //
 // Copies overlap with arithmetic: the next tile's keys arrive while the values are mixed, its
 // values while the next scores are computed.
-template<int D, class Fetcher, class EachTile>
-__device__ __forceinline__ void walkTiles(const AttentionArgs& a, TileState<D>& state,
-                                          const QueryRows& rows, const Fetcher& fetcher, int kvHead,
-                                          bool hasQueries, int first, int end, int lane,
-                                          EachTile&& eachTile) {
-    QueryTile<D> q[1];
-    loadQueries(q[0], a, rows, kvHead, fetcher.queries(threadIdx.x / 32), lane);
-    waitForCopies<1>();
-    __syncthreads();
+template<int D, class Fetcher>
+__device__ __forceinline__ void
+walkTiles(TileState<D>& state, const QueryTile<D> (&q)[1], const QueryRows& rows,
+          const Fetcher& fetcher, bool hasQueries, int first, int end, int fetchEnd, int lane) {
     for (int tile = first; tile < end; ++tile) {
         SeenKeys seen;
         bool any = false, all = true;
@@ -537,15 +533,14 @@ __device__ __forceinline__ void walkTiles(const AttentionArgs& a, TileState<D>& 
         if (any) scoreTile<D, 1>(s, q, fetcher.keys(), lane);
         waitForCopies<0>();
         __syncthreads(); // the values are there, and nobody reads the keys any more
-        if (tile + 1 < end) fetcher.fetchKeys(tile + 1);
+        if (tile + 1 < fetchEnd) fetcher.fetchKeys(tile + 1);
         if (any) {
             if (!all) hideKeys(s[0], seen, lane);
             state.take(s, fetcher.values(), lane);
         }
-        eachTile(tile);
         waitForCopies<0>();
         __syncthreads(); // the next keys are there, and nobody reads the values any more
-        if (tile + 1 < end) fetcher.fetchValues(tile + 1);
+        if (tile + 1 < fetchEnd) fetcher.fetchValues(tile + 1);
     }
 }
 

@@ -37,16 +37,20 @@ __device__ __forceinline__ void attentionPrefill(const AttentionArgs& a) {
     const TileFetcher<D, kEight, 32 * kWarps> fetcher(a, sees, kvHead, shared);
     fetcher.fetchKeys(first);
     fetcher.fetchValues(first);
-    TileState<D> total, split;
+    QueryTile<D> q[1];
+    loadQueries(q[0], a, rows, kvHead, fetcher.queries(warp), lane);
+    waitForCopies<1>();
+    __syncthreads();
+    TileState<D> total;
     total.clear();
-    split.clear();
-    walkTiles<D>(a, split, rows, fetcher, kvHead, queryTile < a.queryTiles, first, end, lane,
-                 [&](int tile) {
-                     const bool last = (tile + 1) % a.splitTiles == 0;
-                     if (!last && tile + 1 < end) return;
-                     total.merge(split);
-                     split.clear();
-                 });
+    for (int tile = first; tile < end;) {
+        const int splitEnd = min(end, (tile / a.splitTiles + 1) * a.splitTiles);
+        TileState<D> split;
+        split.clear();
+        walkTiles<D>(split, q, rows, fetcher, queryTile < a.queryTiles, tile, splitEnd, end, lane);
+        total.merge(split);
+        tile = splitEnd;
+    }
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         if (rows.row[i] < 0) continue;

@@ -112,8 +112,13 @@ template<int D, bool kEight> __device__ __forceinline__ void attentionRows(const
         const QueryRows rows = queryRows(a, queryTile, plan.firstPosition, lane);
         TileState<D> state;
         state.clear();
-        if (first < end)
-            walkTiles<D>(a, state, rows, fetcher, kvHead, hasQueries, first, end, lane, [](int) {});
+        if (first < end) {
+            QueryTile<D> q[1];
+            loadQueries(q[0], a, rows, kvHead, fetcher.queries(warp), lane);
+            waitForCopies<1>();
+            __syncthreads();
+            walkTiles<D>(state, q, rows, fetcher, hasQueries, first, end, end, lane);
+        }
         if (hasQueries)
             storeState<D>(a.states + stateIndex(a, unitOfCall, kvHead, queryTile), state, lane);
     }
