@@ -75,8 +75,8 @@ Result<void> StreamLauncher::findKernels(std::span<const KernelImage> images) {
                 function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes);
             if (set != CUDA_SUCCESS) return driver.error(set, "preparing the kernel " + name);
         }
-        // The same division of a multiprocessor's memory for all: it cannot change while a kernel is
-        // there, so kernels with different ones would not overlap.
+        // The same division of a multiprocessor's memory for all: it cannot change while a kernel
+        // is there, so kernels with different ones would not overlap.
         const CUresult divided = driver.cuFuncSetAttribute(
             function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
         if (divided != CUDA_SUCCESS) return driver.error(divided, "preparing the kernel " + name);

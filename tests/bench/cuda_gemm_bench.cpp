@@ -1,12 +1,12 @@
 // glint-cuda-gemm-bench: how near the GEMMs of decode and verify come to the card's read bandwidth.
 //
-//     glint-cuda-gemm-bench [--ring KIB] [--rows 1,8,16]
+//     glint-cuda-gemm-bench [--ring 60,120,184] [--rows 1,8,16]
 //
 // First the ceilings: plain reading, and the gap between empty kernels in a graph. Then, for each
 // matrix of the model, distinct weights that together are larger than four times the L2, one after
 // the other in a recorded graph, as a decode step has them. Time of one: the median of 20 graphs of
-// 150 launches less the median of 20 graphs of 50, by 100. --ring: shared memory for weights on
-// their way.
+// 150 launches less the median of 20 graphs of 50, by 100. --ring: KiB of shared memory for
+// weights on their way.
 
 #include "cuda/ceilings.h"
 #include "cuda/cuda_backend.h"
@@ -56,10 +56,15 @@ const std::vector<Product>& products() {
     return all;
 }
 
-template<class T> T valueOf(engine::Result<T> result) {
-    if (result) return std::move(*result);
-    std::fprintf(stderr, "%s\n", result.error().message.c_str());
+void check(const engine::Result<void>& done) {
+    if (done) return;
+    std::fprintf(stderr, "%s\n", done.error().message.c_str());
     std::exit(1);
+}
+
+template<class T> T valueOf(engine::Result<T> result) {
+    if (!result) check(result.error());
+    return std::move(*result);
 }
 
 // Random bits with ordinary scales; rows repeat after a while.
@@ -86,11 +91,42 @@ std::vector<std::byte> weightBytes(const Matrix& matrix, std::int64_t columns, u
     return out;
 }
 
-// The weights of one call, with room for its sums.
+// The weights of one call.
 struct Set {
     std::vector<std::unique_ptr<engine::Weight>> weights;
-    std::vector<GemmRows::Job> jobs;
+    std::vector<GemmRows::Job> jobs; // their sums are not set yet
+    std::int64_t bytes = 0, sumFloats = 0;
 };
+
+Set makeSet(CudaBackend& backend, const Product& product, unsigned seed) {
+    Set set;
+    for (const Matrix& matrix : product.matrices) {
+        const auto host = weightBytes(matrix, product.columns, ++seed);
+        set.weights.push_back(
+            valueOf(backend.importWeight({"bench", matrix.type, matrix.rows, product.columns, host},
+                                         engine::WeightUse::Matmul)));
+        const auto& own = static_cast<const CudaWeight&>(*set.weights.back());
+        set.jobs.push_back({&own.layout, static_cast<const std::byte*>(own.data), nullptr});
+        set.bytes += own.layout.bytes();
+        set.sumFloats += GemmRows::sumFloats(own.layout, kMaxStepRows);
+    }
+    return set;
+}
+
+// Quantised rows of noise.
+std::unique_ptr<engine::Activations> makeRows(CudaBackend& backend, int n, std::int64_t columns) {
+    std::vector<float> x(static_cast<std::size_t>(n * columns));
+    std::mt19937 random(3);
+    std::normal_distribution<float> normal;
+    for (float& v : x) v = normal(random);
+    const auto buffer = valueOf(backend.allocate(std::int64_t(x.size()) * 4, "rows"));
+    const auto rows = buffer.tensor(engine::ElementType::F32, n, columns);
+    backend.copyIn(std::as_bytes(std::span(x)), rows);
+    auto activations = valueOf(backend.makeActivations(n, columns));
+    backend.quantize(rows, *activations);
+    check(backend.synchronize()); // before the rows go
+    return activations;
+}
 
 double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
@@ -103,58 +139,64 @@ double medianSeconds(CudaBackend& backend, const std::string& key,
     for (int i = 0; i < 23; ++i) {
         const double start = now();
         backend.replay(key, work);
-        if (auto done = backend.synchronize(); !done) {
-            std::fprintf(stderr, "%s\n", done.error().message.c_str());
-            std::exit(1);
-        }
+        check(backend.synchronize());
         if (i >= 3) times.push_back(now() - start);
     }
     std::sort(times.begin(), times.end());
     return times[times.size() / 2];
 }
 
+// Time of one call, the sets one after the other.
+double secondsOf(CudaBackend& backend, const Product& product, const std::vector<Set>& sets, int n,
+                 int ring) {
+    GemmRows gemm(backend.launcher(), ring << 10);
+    const auto activations = makeRows(backend, n, product.columns);
+    const auto* const tiles = static_cast<CudaActivations&>(*activations).tiles();
+    const auto graph = [&](int launches) {
+        const std::string key = std::string(product.name) + " " + std::to_string(n) + " " +
+                                std::to_string(ring) + " " + std::to_string(launches);
+        return medianSeconds(backend, key, [&] {
+            for (int i = 0; i < launches; ++i)
+                gemm.run(sets[std::size_t(i) % sets.size()].jobs, tiles, n);
+            return true;
+        });
+    };
+    return (graph(150) - graph(50)) / 100;
+}
+
+// "1,8,16", each between 1 and `most`.
+std::vector<int> numbers(const char* text, int most) {
+    std::vector<int> all;
+    while (text) {
+        all.push_back(std::clamp(std::atoi(text), 1, most));
+        text = std::strchr(text, ',');
+        if (text) ++text;
+    }
+    return all;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
-    int ring = GemmRows::kRingBytes;
-    std::vector<int> rowCounts = {1, 8, 16};
+    std::vector<int> rings = {GemmRows::kRingBytes >> 10}, rowCounts = {1, 8, 16};
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::string_view option = argv[i];
-        if (option == "--ring") ring = std::atoi(argv[i + 1]) << 10;
-        if (option == "--rows") {
-            rowCounts.clear();
-            for (const char* p = argv[i + 1]; p && *p; p = std::strchr(p, ','), p += p != nullptr)
-                rowCounts.push_back(std::clamp(std::atoi(p), 1, kMaxStepRows));
-        }
+        if (option == "--ring") rings = numbers(argv[i + 1], 1 << 10);
+        if (option == "--rows") rowCounts = numbers(argv[i + 1], kMaxStepRows);
     }
     auto backend = valueOf(CudaBackend::make({}));
     const Ceilings ceilings = valueOf(measureCeilings(*backend, backend->launcher()));
     std::printf("%s: reads %.0f GB/s, gap between kernels %.2f us\n", backend->name().c_str(),
                 ceilings.readBytesPerSecond / 1e9, ceilings.launchGapSeconds * 1e6);
-    std::printf("%-24s %3s %9s %7s %10s %8s\n", "product", "n", "us", "GB/s", "of ceiling",
-                "of n = 1");
+    std::printf("%-24s %4s %3s %9s %7s %10s %8s\n", "product", "ring", "n", "us", "GB/s",
+                "of ceiling", "of n = 1");
 
-    GemmRows gemm(backend->launcher(), ring);
     for (const Product& product : products()) {
         std::vector<Set> sets;
-        std::int64_t bytes = 0, sumFloats = 0; // of one set
         do {
-            Set set;
-            bytes = sumFloats = 0;
-            for (const Matrix& matrix : product.matrices) {
-                const auto host = weightBytes(matrix, product.columns,
-                                              unsigned(sets.size() * 8 + set.jobs.size()));
-                set.weights.push_back(valueOf(backend->importWeight(
-                    {"bench", matrix.type, matrix.rows, product.columns, host},
-                    engine::WeightUse::Matmul)));
-                const auto& own = static_cast<const CudaWeight&>(*set.weights.back());
-                set.jobs.push_back({&own.layout, static_cast<const std::byte*>(own.data), nullptr});
-                bytes += own.layout.bytes();
-                sumFloats += GemmRows::sumFloats(own.layout, kMaxStepRows);
-            }
-            sets.push_back(std::move(set));
-        } while (std::int64_t(sets.size()) * bytes < kSetBytes);
-        auto sums = valueOf(backend->allocate(sumFloats * 4, "sums"));
+            sets.push_back(makeSet(*backend, product, unsigned(sets.size()) * 8));
+        } while (std::int64_t(sets.size()) * sets[0].bytes < kSetBytes);
+        const auto sums = valueOf(backend->allocate(sets[0].sumFloats * 4, "sums"));
         for (Set& set : sets) {
             float* next = reinterpret_cast<float*>(sums.data());
             for (GemmRows::Job& job : set.jobs) {
@@ -162,34 +204,17 @@ int main(int argc, char** argv) {
                 next += GemmRows::sumFloats(*job.layout, kMaxStepRows);
             }
         }
-
-        double first = 0;
-        for (const int n : rowCounts) {
-            std::vector<float> x(static_cast<std::size_t>(n * product.columns));
-            std::mt19937 random(3);
-            std::normal_distribution<float> normal;
-            for (float& v : x) v = normal(random);
-            auto in = valueOf(backend->allocate(std::int64_t(x.size()) * 4, "rows"));
-            const auto rows = in.tensor(engine::ElementType::F32, n, product.columns);
-            backend->copyIn(std::as_bytes(std::span(x)), rows);
-            auto activations = valueOf(backend->makeActivations(n, product.columns));
-            backend->quantize(rows, *activations);
-            const auto* const tiles = static_cast<CudaActivations&>(*activations).tiles();
-            const auto graph = [&](int launches) {
-                return medianSeconds(
-                    *backend, std::string(product.name) + std::to_string(n * 1000 + launches),
-                    [&, launches] {
-                        for (int i = 0; i < launches; ++i)
-                            gemm.run(sets[std::size_t(i) % sets.size()].jobs, tiles, n);
-                        return true;
-                    });
-            };
-            const double seconds = (graph(150) - graph(50)) / 100;
-            if (n == rowCounts.front()) first = seconds;
-            const double rate = double(bytes) / seconds;
-            std::printf("%-24s %3d %9.2f %7.0f %8.1f %% %8.2f\n", product.name, n, seconds * 1e6,
-                        rate / 1e9, 100 * rate / ceilings.readBytesPerSecond, seconds / first);
-            std::fflush(stdout);
+        for (const int ring : rings) {
+            double first = 0;
+            for (const int n : rowCounts) {
+                const double seconds = secondsOf(*backend, product, sets, n, ring);
+                if (first == 0) first = seconds;
+                const double rate = double(sets[0].bytes) / seconds;
+                std::printf("%-24s %4d %3d %9.2f %7.0f %8.1f %% %8.2f\n", product.name, ring, n,
+                            seconds * 1e6, rate / 1e9, 100 * rate / ceilings.readBytesPerSecond,
+                            seconds / first);
+                std::fflush(stdout);
+            }
         }
     }
     return 0;

@@ -14,6 +14,33 @@ namespace {
 using engine::test::ScalarType;
 using engine::test::scalarTypes;
 
+TEST(UnitLayout, TakesHardlyMoreThanTheFile) {
+    for (const ScalarType& type : scalarTypes())
+        for (const std::int64_t columns : {4096, 6656, 19968}) {
+            const UnitLayout layout = unitLayout(type.type, 6656, columns);
+            const double file =
+                double(6656 * columns / type.blockWeights) * double(type.blockBytes);
+            EXPECT_LT(double(layout.bytes()) / file, 1.04) << type.name << " " << columns;
+        }
+}
+
+TEST(UnitLayout, ItemsAreAlignedAndFollowEachOther) {
+    const UnitLayout layout = unitLayout(QuantType::Q6_K, 250, 35 * 256 - 32);
+    EXPECT_EQ(layout.rowTiles, 16);
+    EXPECT_EQ(layout.units, 35);
+    EXPECT_EQ(layout.segments, 5);
+    EXPECT_EQ(layout.segmentUnits, 8);
+    EXPECT_EQ(layout.lastSegmentUnits, 3);
+    EXPECT_EQ(layout.itemBytes, 8 * 3360);
+    EXPECT_EQ(layout.lastItemBytes, 10112); // 3 * 3360 = 78.75 * 128
+    EXPECT_EQ(layout.itemOffset(1, 0), 4 * 26880 + 10112);
+    EXPECT_EQ(layout.itemOffset(15, 4) + layout.lastItemBytes, layout.bytes());
+    const UnitLayout small = unitLayout(QuantType::Q8_0, 1, 32);
+    EXPECT_EQ(small.segmentUnits, 1);
+    EXPECT_EQ(small.segments, 1);
+    EXPECT_EQ(small.bytes(), 4352);
+}
+
 class GemmRowsOfType : public testing::TestWithParam<ScalarType> {
 protected:
     static void SetUpTestSuite() { s_card = makeCard().release(); }
