@@ -30,8 +30,12 @@ Result<ChosenBackend> processorBackend(const BackendWish& wish) {
 
 #if defined(GLINT_CUDA)
 
+// The card was there and did not pass its start: plans count on the processor.
+std::atomic<bool> cardRefused = false;
+
 Result<ChosenBackend> cardBackend() {
     auto backend = cuda::CudaBackend::make({});
+    cardRefused = !backend && backend.error().code != ErrorCode::OutOfMemory;
     if (!backend) return backend.error();
     ChosenBackend chosen;
     chosen.backend = std::move(*backend);
@@ -109,7 +113,7 @@ ComputePlace processorPlace() {
 ComputePlace automaticPlace() {
 #if defined(GLINT_CUDA)
     const cuda::CardState state = cuda::probeCard();
-    if (state.usable) {
+    if (state.usable && !cardRefused) {
         ComputePlace place;
         place.card = true;
         place.name = state.name;

@@ -28,7 +28,8 @@ CardState probeNow() {
     state.present = true;
     state.usable = true;
     state.name = (*context)->cardName();
-    state.memory = {(*context)->freeBytes(), (*context)->totalBytes()};
+    state.memory = {usableBytes((*context)->freeBytes(), kReserveBytes + kBackendBytes),
+                    (*context)->totalBytes()};
     return state;
 }
 

@@ -12,9 +12,9 @@ namespace cuda {
 struct CardState {
     bool present = false; // there is a card, whether or not it can be used
     bool usable = false;
-    std::string name;   // "NVIDIA H200"
-    std::string reason; // why it cannot be used: a phrase without a full stop
-    engine::MemoryState memory;
+    std::string name;           // "NVIDIA H200"
+    std::string reason;         // why it cannot be used: a phrase without a full stop
+    engine::MemoryState memory; // as far as a plan may use it
 };
 
 CardState probeCard();

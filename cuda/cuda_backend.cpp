@@ -9,13 +9,6 @@ using engine::Buffer;
 using engine::Result;
 using engine::Tensor;
 
-namespace {
-
-// Beside what plans count: sums of products, memory for loading, recorded steps.
-constexpr std::int64_t kReserveBytes = std::int64_t(256) << 20;
-
-} // namespace
-
 Result<std::unique_ptr<CudaBackend>> CudaBackend::make(const CudaOptions& options) {
     std::unique_ptr<CudaBackend> backend(new CudaBackend);
     if (auto opened = backend->open(options); !opened) return opened.error();
@@ -63,8 +56,7 @@ std::string CudaBackend::name() const {
 }
 
 engine::MemoryState CudaBackend::memory() const {
-    return {std::max<std::int64_t>(0, m_context->freeBytes() - kReserveBytes),
-            m_context->totalBytes()};
+    return {usableBytes(m_context->freeBytes(), kReserveBytes), m_context->totalBytes()};
 }
 
 void CudaBackend::latch(const Result<void>& done) {

@@ -1,5 +1,6 @@
 // What fails on the card ends with a sentence, and never with the program.
 
+#include "app/backend_choice.h"
 #include "tests/cuda/demo.h"
 
 #include <algorithm>
@@ -110,6 +111,26 @@ TEST(Faults, AFullCardIsSaidWithWhatIsNeededAndWhatIsFree) {
     // That was no failure of the card: it goes on.
     EXPECT_TRUE((*backend)->allocate(1 << 20, "rows").ok());
     EXPECT_TRUE((*backend)->synchronize().ok());
+}
+
+TEST(Faults, AModelThatDoesNotFitRunsOnTheProcessor) {
+    auto other = CudaBackend::make({}); // of another program
+    ASSERT_TRUE(other.ok()) << other.error().message;
+    auto taken = (*other)->allocate((*other)->memory().freeBytes, "another program");
+    ASSERT_TRUE(taken.ok()) << taken.error().message;
+    engine::EngineOptions options;
+    options.contextTokens = 1024;
+    auto loaded = app::loadEngine({}, demoFiles(), options, {}, {});
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    EXPECT_FALSE(loaded->onCard);
+    EXPECT_NE(loaded->whyNotCard.find("MiB"), std::string::npos) << loaded->whyNotCard;
+    EXPECT_TRUE(askDemo(*loaded->engine).end.ok());
+    // Where the card was asked for, that is the error.
+    app::BackendWish card;
+    card.kind = app::BackendKind::Card;
+    auto refused = app::loadEngine(card, demoFiles(), options, {}, {});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::OutOfMemory);
 }
 
 TEST(Memory, FiftyLoadsLeaveNothingBehind) {
