@@ -2,9 +2,8 @@
 // Copies from global to shared memory that run by themselves, and the barriers that say when they
 // are there. Three forms with the same meaning:
 //   sm_90 and later   cp.async.bulk, one instruction for a whole piece, and mbarrier
-//   sm_80 to sm_89    cp.async, 16 bytes per lane, and mbarrier. GLINT_ASYNC_PATH compiles this
-//   form
-//                     for later cards.
+//   sm_80 to sm_89    cp.async, 16 bytes per lane, and mbarrier; GLINT_ASYNC_PATH compiles this
+//                     form for later cards
 //   sm_75             plain loads and stores, and barriers of two shared counters. GLINT_PLAIN_PATH
 //                     compiles this form for any card.
 //
