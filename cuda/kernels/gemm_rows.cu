@@ -4,8 +4,7 @@
 //   order (engine/backend/int8_format.h); whoever reads the sums adds the segments in ascending
 //   order. So the bits depend neither on the number of rows nor on grid, ring or card.
 // Shapes. Weights as unit_layout.h: units of 16 x 256, items of one row tile and segment. Up to
-// four
-//   matrices of one type and K form a group and count as one; a kernel for two types has two
+//   four matrices of one type and K form a group and count as one; a kernel for two types has two
 //   groups, each with its own blocks. Activations: ActivationTile [unit][tile]. NT = 1 (up to 8
 //   rows) or 2.
 // Traffic. Every weight byte once, evict-first: gate and up of the 30B model, 149.5 MB, are 31.1 us
