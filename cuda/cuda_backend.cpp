@@ -74,6 +74,7 @@ Result<Buffer> CudaBackend::allocate(std::int64_t bytes, std::string_view what) 
     const CUresult zeroed = m_context->driver().cuMemsetD8Async(
         memory->address(), 0, std::size_t(memory->bytes()), m_launcher->stream());
     if (zeroed != CUDA_SUCCESS) return m_context->driver().error(zeroed, what);
+    m_launcher->finishBeforeNext();
     m_allocations.emplace(data, Allocation{std::move(*memory), GraphGuard(*m_graphs)});
     return Buffer(*this, data, bytes);
 }
@@ -86,19 +87,25 @@ void CudaBackend::release(std::byte* data, std::int64_t) {
 void CudaBackend::copyIn(std::span<const std::byte> host, Tensor to) {
     CHECK(!m_graphs->recording());
     m_copies->copyIn(host, to);
+    m_launcher->finishBeforeNext();
 }
 
 Result<void> CudaBackend::copyOut(Tensor from, std::span<std::byte> host) {
     CHECK(!m_graphs->recording());
-    m_copies->copyOut(from, host);
-    return synchronize();
+    m_upload.reset();              // loading is over, for now
+    m_copies->copyOut(from, host); // waits
+    return state();
 }
 
 Result<void> CudaBackend::synchronize() {
-    m_upload.reset(); // loading is over, for now
+    m_upload.reset();
     if (!m_context->failed())
         m_context->check(m_context->driver().cuStreamSynchronize(m_launcher->stream()),
                          "computing");
+    return state();
+}
+
+Result<void> CudaBackend::state() const {
     if (m_context->failed()) return m_context->error();
     return {};
 }

@@ -96,12 +96,13 @@ public:
                      float postEps) override;
     void matmulAdd(const engine::Weight& weight, const engine::Activations& in,
                    const engine::NormSpec* post, engine::Tensor x, engine::Tensor scratch,
-                   const engine::NormSpec* next, engine::Activations& out) override;
+                   const engine::NormSpec* next, engine::Activations& out,
+                   engine::Upcoming upcoming) override;
     void matmulSwiglu(const engine::Weight& gate, const engine::Weight& up,
                       const engine::Activations& in, engine::Tensor gateRows, engine::Tensor upRows,
-                      engine::Activations& out) override;
+                      engine::Activations& out, engine::Upcoming upcoming) override;
     void attend(const engine::AttentionStep& step, const engine::Activations& in,
-                engine::Activations& out) override;
+                engine::Activations& out, engine::Upcoming upcoming) override;
     bool replay(std::string_view key, const std::function<bool()>& fn) override;
 
 private:
@@ -114,6 +115,7 @@ private:
     engine::Result<void> open(const CudaOptions& options);
     void release(std::byte* data, std::int64_t bytes) override;
     void latch(const engine::Result<void>& done);
+    engine::Result<void> state() const; // the first error
 
     // ---- importing (cuda_weights.cpp)
     engine::Result<WeightUpload*> upload();

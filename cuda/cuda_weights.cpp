@@ -117,6 +117,7 @@ Result<void> CudaBackend::importUnits(const WeightSource& source, CudaWeight& we
     weight.memory = std::move(*memory);
     weight.data = weight.memory.data();
     (*path)->send(source.bytes, rowBytes * kUnitRows, [&](const WeightUpload::Piece& piece) {
+        m_launcher->finishBeforeNext();
         m_gemmRows->repack(weight.layout, reinterpret_cast<const std::byte*>(piece.data),
                            int(piece.first / rowBytes / kUnitRows), piece.bytes / rowBytes,
                            weight.memory.data());

@@ -32,8 +32,8 @@ public:
     int sharedBytesPerBlock() const override { return m_sharedBytes; }
 
     CUstream stream() const { return m_stream.get(); }
-    // The next kernel starts when everything before it has finished. For after weights have been
-    // written, which kernels fetch before they wait.
+    // The next kernel starts when everything before it has finished. For after copies, and after
+    // weights have been written, which kernels fetch before they wait.
     void finishBeforeNext() { m_finishFirst = true; }
 
 protected:
