@@ -215,35 +215,48 @@ bool Attention::tilesAndSplits(AttentionArgs& a) const {
     return true;
 }
 
-void Attention::runTiles(const AttentionArgs& a, ElementType type, int headSize) {
+// As many as the card has room for; without copies in flight, more than two are of no use.
+int Attention::ringPlaces(int headSize, int queryTiles) const {
+    int places = m_launcher.computeCapability() < 80 ? 2 : kMostRingPlaces;
+    while (places > 2 &&
+           attentionSharedBytes(headSize, queryTiles, places) > m_launcher.sharedBytesPerBlock())
+        --places;
+    return places;
+}
+
+void Attention::runTiles(AttentionArgs& a, ElementType type) {
     const std::int64_t perUnit = std::int64_t(a.kvHeads) * ceilDivide(a.queryTiles, kRowWarps);
     const std::int64_t items =
         std::max(std::min<std::int64_t>(a.tileItems, mostUnits(a, 1) * perUnit),
                  mostUnits(a, a.splitTiles) * perUnit);
+    a.ringPlaces = ringPlaces(a.headSize, kRowWarps);
     LaunchShape launch;
     launch.threads = 32 * kRowWarps;
     // Two blocks fit a multiprocessor.
     launch.gridX =
         static_cast<unsigned>(std::min<std::int64_t>(items, 2 * m_launcher.multiprocessors()));
-    launch.sharedBytes = static_cast<unsigned>(attentionSharedBytes(headSize, kRowWarps));
-    m_launcher.run((type == ElementType::Q8_0 ? kRowsEight : kRowsHalf).at(headSize), launch, a);
+    launch.sharedBytes =
+        static_cast<unsigned>(attentionSharedBytes(a.headSize, kRowWarps, a.ringPlaces));
+    m_launcher.run((type == ElementType::Q8_0 ? kRowsEight : kRowsHalf).at(a.headSize), launch, a);
 }
 
-void Attention::runPrefill(const AttentionArgs& a, ElementType type, int headSize) {
+void Attention::runPrefill(AttentionArgs& a, ElementType type) {
     const bool eight = type == ElementType::Q8_0;
     int warps = kPrefillWarps;
-    KernelId kernel = (eight ? kPrefillEight : kPrefillHalf).at(headSize);
-    if (attentionSharedBytes(headSize, warps) > m_launcher.sharedBytesPerBlock()) {
-        CHECK(headSize == 128);
+    KernelId kernel = (eight ? kPrefillEight : kPrefillHalf).at(a.headSize);
+    if (attentionSharedBytes(a.headSize, warps, 2) > m_launcher.sharedBytesPerBlock()) {
+        CHECK(a.headSize == 128);
         warps = kSmallPrefillWarps;
         kernel = eight ? KernelId::attention_prefill_small_128_q8_0
                        : KernelId::attention_prefill_small_128_f16;
     }
+    a.ringPlaces = ringPlaces(a.headSize, warps);
     LaunchShape launch;
     launch.threads = static_cast<unsigned>(32 * warps);
     launch.gridX = static_cast<unsigned>(ceilDivide(a.queryTiles, warps));
     launch.gridY = static_cast<unsigned>(a.kvHeads);
-    launch.sharedBytes = static_cast<unsigned>(attentionSharedBytes(headSize, warps));
+    launch.sharedBytes =
+        static_cast<unsigned>(attentionSharedBytes(a.headSize, warps, a.ringPlaces));
     m_launcher.run(kernel, launch, a);
 }
 
@@ -263,10 +276,10 @@ Result<void> Attention::attention(Tensor q, const KvLayer& layer, Tensor positio
     a.out = floats(out);
     a.outStride = out.strideBytes / 4;
     if (q.rows > kMaxStepRows || !tilesAndSplits(a)) {
-        runPrefill(a, layer.keys.type, shape.headSize);
+        runPrefill(a, layer.keys.type);
         return {};
     }
-    runTiles(a, layer.keys.type, shape.headSize);
+    runTiles(a, layer.keys.type);
     LaunchShape launch;
     launch.threads = 128;
     launch.gridX = static_cast<unsigned>(ceilDivide<std::int64_t>(q.rows * q.columns / 32, 4));
@@ -328,13 +341,13 @@ Result<void> Attention::attend(const engine::AttentionStep& step, const Attentio
     a.qStride = inputs.qStride;
     if (tilesAndSplits(a)) {
         a.onlyInputsBefore = 1;
-        runTiles(a, type, shape.headSize);
+        runTiles(a, type);
     } else {
         CHECK(step.outRows.rows >= rows && step.outRows.columns == columns &&
               aligned(step.outRows, 8));
         a.out = floats(step.outRows);
         a.outStride = step.outRows.strideBytes / 4;
-        runPrefill(a, type, shape.headSize);
+        runPrefill(a, type);
         finish.attended = a.out;
         finish.attendedStride = a.outStride;
     }
@@ -404,6 +417,7 @@ Result<void> Attention::groupAttention(Tensor q, Tensor k, Tensor v, const Atten
         a.heads = heads;
         a.scale = scoreScale(size);
         const int queryTiles = kGroupWarps * groupQueryTiles(size);
+        a.ringPlaces = ringPlaces(size, queryTiles);
         const int blockRows = queryTiles * kQueryTile;
         const std::size_t groups = groupStarts.size() - 1;
         for (std::size_t first = 0; first < groups; first += kMostGroups) {
@@ -421,7 +435,8 @@ Result<void> Attention::groupAttention(Tensor q, Tensor k, Tensor v, const Atten
             launch.threads = 32 * kGroupWarps;
             launch.gridX = static_cast<unsigned>(blocks);
             launch.gridZ = 1;
-            launch.sharedBytes = static_cast<unsigned>(attentionSharedBytes(size, queryTiles));
+            launch.sharedBytes =
+                static_cast<unsigned>(attentionSharedBytes(size, queryTiles, a.ringPlaces));
             m_launcher.run(kGroups.at(size), launch, a);
         }
     }

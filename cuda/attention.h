@@ -60,8 +60,9 @@ public:
 
 private:
     bool tilesAndSplits(AttentionArgs& args) const; // false: the scratch is too small
-    void runTiles(const AttentionArgs& args, engine::ElementType type, int headSize);
-    void runPrefill(const AttentionArgs& args, engine::ElementType type, int headSize);
+    int ringPlaces(int headSize, int queryTiles) const;
+    void runTiles(AttentionArgs& args, engine::ElementType type);
+    void runPrefill(AttentionArgs& args, engine::ElementType type);
 
     Launcher& m_launcher;
     engine::Buffer m_scratch;

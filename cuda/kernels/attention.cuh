@@ -147,6 +147,53 @@ __device__ __forceinline__ void fetchCacheTile(std::uint8_t* shared, const std::
         fetchHalfTile<D, kThreads>(shared, from, to, rowAt);
 }
 
+// Tiles of keys and values on their way through shared memory, keys and values in turn: `places` of
+// them (2..4), all but one of which are being filled while one is read. The whole block calls every
+// function together. fetch(place, isValue, tile) starts the copies of one.
+template<int D, class Fetch> class TileRing {
+public:
+    __device__ __forceinline__ TileRing(std::uint8_t* shared, int places, Fetch fetch)
+        : m_shared(shared), m_places(places), m_fetch(fetch) {}
+
+    // The tiles first .. end - 1 will be wanted. Nobody reads the places any more.
+    __device__ __forceinline__ void start(int first, int end) {
+        m_part = 2 * first;
+        m_endPart = 2 * end;
+        m_filled = m_read = 0;
+        for (int i = 1; i < m_places; ++i) fetchNext();
+    }
+
+    // The next part, keys or values. Nobody reads the one before it any more: its place is filled
+    // again.
+    __device__ __forceinline__ const std::uint8_t* next() {
+        if (m_places == 4)
+            waitForCopies<2>();
+        else if (m_places == 3)
+            waitForCopies<1>();
+        else
+            waitForCopies<0>();
+        __syncthreads();
+        const std::uint8_t* const part = m_shared + m_read * tileBytes(D);
+        m_read = m_read + 1 == m_places ? 0 : m_read + 1;
+        fetchNext();
+        return part;
+    }
+
+private:
+    __device__ __forceinline__ void fetchNext() {
+        if (m_part < m_endPart) m_fetch(m_shared + m_filled * tileBytes(D), m_part % 2, m_part / 2);
+        endCopyGroup(); // an empty one too, so that waiting counts right
+        ++m_part;
+        m_filled = m_filled + 1 == m_places ? 0 : m_filled + 1;
+    }
+
+    std::uint8_t* m_shared;
+    int m_places;
+    Fetch m_fetch;
+    int m_part = 0, m_endPart = 0; // 2 tile + (values)
+    int m_filled = 0, m_read = 0;  // places
+};
+
 // ---- matrix fragments
 
 __device__ __forceinline__ void loadMatrices(std::uint32_t (&b)[4], std::uint32_t address) {
@@ -469,54 +516,27 @@ __device__ __forceinline__ void loadQueries(QueryTile<D>& q, const AttentionArgs
     q.load(at[0], at[1], a.scale, shared, lane);
 }
 
-// Copies tiles of one head's keys and values into shared memory: keys, values, and then the query
-// tiles of the warps.
-template<int D, bool kEight, int kThreads> class TileFetcher {
-public:
-    __device__ __forceinline__ TileFetcher(const AttentionArgs& a, const SeenRange& blockSees,
-                                           int kvHead, std::uint8_t* shared)
-        : m_args(a), m_sees(blockSees), m_offset(kvHead * headBytes<D, kEight>()),
-          m_shared(shared) {}
+// What a block of kThreads copies of one head's keys and values for TileRing.
+template<int D, bool kEight, int kThreads> struct CacheFetch {
+    const AttentionArgs& args;
+    SeenRange sees; // of the block
+    int kvHead;
 
-    __device__ __forceinline__ const std::uint8_t* keys() const { return m_shared; }
-    __device__ __forceinline__ const std::uint8_t* values() const {
-        return m_shared + tileBytes(D);
+    __device__ __forceinline__ void operator()(std::uint8_t* place, bool isValue, int tile) const {
+        const std::uint8_t* const cache = isValue ? args.values : args.keys;
+        fetchCacheTile<D, kEight, kThreads>(
+            place, cache + kvHead * headBytes<D, kEight>(),
+            isValue ? args.valueStride : args.keyStride, args.capacity, tile,
+            max(0, sees.from - tile * kKeyTile), min(kKeyTile, sees.to - tile * kKeyTile));
     }
-    __device__ __forceinline__ std::uint8_t* queries(int warp) const {
-        return m_shared + 2 * tileBytes(D) + warp * queryTileBytes(D);
-    }
-    __device__ __forceinline__ void fetchKeys(int tile) const {
-        fetch(m_shared, m_args.keys, m_args.keyStride, tile);
-    }
-    __device__ __forceinline__ void fetchValues(int tile) const {
-        fetch(m_shared + tileBytes(D), m_args.values, m_args.valueStride, tile);
-    }
-
-private:
-    __device__ __forceinline__ void fetch(std::uint8_t* to, const std::uint8_t* cache,
-                                          std::int64_t stride, int tile) const {
-        fetchCacheTile<D, kEight, kThreads>(to, cache + m_offset, stride, m_args.capacity, tile,
-                                            max(0, m_sees.from - tile * kKeyTile),
-                                            min(kKeyTile, m_sees.to - tile * kKeyTile));
-        endCopyGroup();
-    }
-
-    const AttentionArgs& m_args;
-    SeenRange m_sees;
-    int m_offset;
-    std::uint8_t* m_shared;
 };
 
-// The tiles first .. end - 1 against the query tile of this warp, all warps of the block together.
-// The keys of the first tile have come, its values are under way, and fetchEnd is the end of all
-// the tiles that the block will want.
-//
-// Copies overlap with arithmetic: the next tile's keys arrive while the values are mixed, its
-// values while the next scores are computed.
-template<int D, class Fetcher>
-__device__ __forceinline__ void
-walkTiles(TileState<D>& state, const QueryTile<D> (&q)[1], const QueryRows& rows,
-          const Fetcher& fetcher, bool hasQueries, int first, int end, int fetchEnd, int lane) {
+// The tiles first .. end - 1, which come next from the ring, against the query tile of this warp;
+// all warps of the block together.
+template<int D, class Ring>
+__device__ __forceinline__ void walkTiles(TileState<D>& state, const QueryTile<D> (&q)[1],
+                                          const QueryRows& rows, Ring& ring, bool hasQueries,
+                                          int first, int end, int lane) {
     for (int tile = first; tile < end; ++tile) {
         SeenKeys seen;
         bool any = false, all = true;
@@ -530,17 +550,13 @@ walkTiles(TileState<D>& state, const QueryTile<D> (&q)[1], const QueryRows& rows
         any = __any_sync(kWholeWarp, any) && hasQueries;
         all = __all_sync(kWholeWarp, all);
         float s[1][8][4];
-        if (any) scoreTile<D, 1>(s, q, fetcher.keys(), lane);
-        waitForCopies<0>();
-        __syncthreads(); // the values are there, and nobody reads the keys any more
-        if (tile + 1 < fetchEnd) fetcher.fetchKeys(tile + 1);
+        const std::uint8_t* const keys = ring.next();
+        if (any) scoreTile<D, 1>(s, q, keys, lane);
+        const std::uint8_t* const values = ring.next();
         if (any) {
             if (!all) hideKeys(s[0], seen, lane);
-            state.take(s, fetcher.values(), lane);
+            state.take(s, values, lane);
         }
-        waitForCopies<0>();
-        __syncthreads(); // the next keys are there, and nobody reads the values any more
-        if (tile + 1 < fetchEnd) fetcher.fetchValues(tile + 1);
     }
 }
 

@@ -34,9 +34,10 @@ GLINT_HOST_DEVICE constexpr int tileBytes(int headSize) {
 GLINT_HOST_DEVICE constexpr int queryTileBytes(int headSize) {
     return headSize > 64 ? kQueryTile * tileStride(headSize) : 0; // smaller ones stay in registers
 }
-// Of a block: a tile of keys, one of values, and the queries of its warps.
-GLINT_HOST_DEVICE constexpr int attentionSharedBytes(int headSize, int queryTiles) {
-    return 2 * tileBytes(headSize) + queryTiles * queryTileBytes(headSize);
+// Of a block: tiles of keys and values on their way (TileRing), and the queries of its warps.
+inline constexpr int kMostRingPlaces = 4;
+GLINT_HOST_DEVICE constexpr int attentionSharedBytes(int headSize, int queryTiles, int ringPlaces) {
+    return ringPlaces * tileBytes(headSize) + queryTiles * queryTileBytes(headSize);
 }
 
 // Floats of one state: 16 rows of head size values, then 16 pairs (maximum, sum).
@@ -65,6 +66,7 @@ struct AttentionArgs {
     std::int32_t queryTiles = 0; // rows * ratio / 16, rounded up
     std::int32_t tileItems =
         0; // up to so many blocks of work a single tile is a unit, else a split
+    std::int32_t ringPlaces = 2; // tiles of keys and values in shared memory
     // 1: the previous kernel is attention_inputs, so that all before it has finished when this one
     // starts, and only q and the rows at the positions of this call may be missing yet.
     std::int32_t onlyInputsBefore = 0;
@@ -151,6 +153,7 @@ struct GroupAttentionArgs {
     std::int32_t rows = 0;                   // of keys and values
     std::int32_t firstHead = 0, heads = 0;
     std::int32_t groups = 0;
+    std::int32_t ringPlaces = 2;
     float scale = 0;
     std::int32_t start[kMostGroups + 1] = {};      // first row of each group, then the end
     std::int32_t firstBlock[kMostGroups + 1] = {}; // of the grid, then the number of blocks

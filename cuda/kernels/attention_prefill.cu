@@ -8,8 +8,9 @@
 //   positions of 16 heads a group) share them. 32 KB a tile for 4.2 MFLOP (head size 128).
 // Launch: grid (128 queries, key/value head), block of 8 warps with a query tile each. The state of
 //   the running split and that of all splits before it stay in registers (128 for head size 128),
-//   and so the merges follow each other in the canonical order. Shared memory: a tile of keys, one
-//   of values and the queries: 69,632 bytes (head size 128).
+//   and so the merges follow each other in the canonical order. Shared memory: four tiles
+//   of keys and values on their way, and the queries: 104,448 bytes (head size 128; with three
+//   tiles, where there is less, 87,040). 255 registers, one block per multiprocessor.
 // Needs: sm_75 (copies wait there; half the warps, for 64 KB of shared memory); 16-byte copies in
 //   flight from sm_80 on.
 
@@ -34,20 +35,18 @@ __device__ __forceinline__ void attentionPrefill(const AttentionArgs& a) {
         seenByAny(a, block * kWarps * kQueryTile, (block + 1) * kWarps * kQueryTile, firstPosition);
     const int first = sees.from / kKeyTile, end = (sees.to - 1) / kKeyTile + 1;
 
-    const TileFetcher<D, kEight, 32 * kWarps> fetcher(a, sees, kvHead, shared);
-    fetcher.fetchKeys(first);
-    fetcher.fetchValues(first);
+    TileRing<D, CacheFetch<D, kEight, 32 * kWarps>> ring(shared, a.ringPlaces, {a, sees, kvHead});
+    ring.start(first, end);
     QueryTile<D> q[1];
-    loadQueries(q[0], a, rows, kvHead, fetcher.queries(warp), lane);
-    waitForCopies<1>();
-    __syncthreads();
+    loadQueries(q[0], a, rows, kvHead,
+                shared + a.ringPlaces * tileBytes(D) + warp * queryTileBytes(D), lane);
     TileState<D> total;
     total.clear();
     for (int tile = first; tile < end;) {
         const int splitEnd = min(end, (tile / a.splitTiles + 1) * a.splitTiles);
         TileState<D> split;
         split.clear();
-        walkTiles<D>(split, q, rows, fetcher, queryTile < a.queryTiles, tile, splitEnd, end, lane);
+        walkTiles<D>(split, q, rows, ring, queryTile < a.queryTiles, tile, splitEnd, lane);
         total.merge(split);
         tile = splitEnd;
     }

@@ -17,9 +17,11 @@
 // (unit,
 //   key/value head, four query tiles). The positions are read from memory, so a recorded launch
 //   serves all positions; blocks without an item leave at once. With few items, the tiles
-//   themselves are the units, so that a short context still fills the card. Shared memory: one tile
-//   of keys and one of values, 34,816 bytes (head size 128). attention_merge: a warp per 32
-//   columns; attention_finish: a block of 8 warps per unit of 256 columns and row.
+//   themselves are the units, so that a short context still fills the card. Shared memory: four
+//   tiles of keys and values on their way, and the queries: 87,040 bytes (head size 128; with two
+//   tiles, where there is less, 52,224). 255 registers, two blocks per multiprocessor.
+//   attention_merge: a warp per 32 columns; attention_finish: a block of 8 warps per unit of 256
+//   columns and row.
 // Needs: sm_75 (copies wait there); 16-byte copies in flight from sm_80 on.
 
 #include "cuda/kernels/attention.cuh"
@@ -90,22 +92,20 @@ template<int D, bool kEight> __device__ __forceinline__ void attentionRows(const
                                          (block + 1) * kRowWarps * kQueryTile, plan.firstPosition);
         const int first = max(unit * plan.tilesPerUnit, sees.from / kKeyTile);
         const int end = min((unit + 1) * plan.tilesPerUnit, (sees.to - 1) / kKeyTile + 1);
-        const TileFetcher<D, kEight, 32 * kRowWarps> fetcher(a, sees, kvHead, shared);
-        const auto start = [&] {
-            if (first >= end) return;
-            fetcher.fetchKeys(first);
-            fetcher.fetchValues(first);
-        };
-        // A tile without positions of this call was complete before the previous kernel started;
+        TileRing<D, CacheFetch<D, kEight, 32 * kRowWarps>> ring(shared, a.ringPlaces,
+                                                                {a, sees, kvHead});
+        if (item != static_cast<int>(blockIdx.x)) __syncthreads(); // the last item's tiles are read
+        // Tiles without positions of this call were complete before the previous kernel started;
         // copies of halves pass by the L1, which may hold what was there before.
-        const bool early = !kEight && waits && (first + 1) * kKeyTile <= plan.firstPosition;
-        if (early) start();
+        const int fetchedFirst = min(end, first + a.ringPlaces / 2);
+        const bool early = !kEight && waits && fetchedFirst * kKeyTile <= plan.firstPosition;
+        if (early) ring.start(first, end);
         if (waits) {
             waitForPrevious();
             letNextStart();
             waits = false;
         }
-        if (!early) start();
+        if (!early) ring.start(first, end);
 
         const int queryTile = block * kRowWarps + warp;
         const bool hasQueries = queryTile < a.queryTiles;
@@ -114,10 +114,9 @@ template<int D, bool kEight> __device__ __forceinline__ void attentionRows(const
         state.clear();
         if (first < end) {
             QueryTile<D> q[1];
-            loadQueries(q[0], a, rows, kvHead, fetcher.queries(warp), lane);
-            waitForCopies<1>();
-            __syncthreads();
-            walkTiles<D>(state, q, rows, fetcher, hasQueries, first, end, end, lane);
+            loadQueries(q[0], a, rows, kvHead,
+                        shared + a.ringPlaces * tileBytes(D) + warp * queryTileBytes(D), lane);
+            walkTiles<D>(state, q, rows, ring, hasQueries, first, end, lane);
         }
         if (hasQueries)
             storeState<D>(a.states + stateIndex(a, unitOfCall, kvHead, queryTile), state, lane);

@@ -13,10 +13,10 @@
 //   sizes 32, 64, 96, 128. group_prepare makes halves [head][row][head size] of keys and values.
 // Traffic: a block reads the keys and values of its group once: 24 KB a tile for 3.1 MFLOP (128
 //   queries, head size 96). 10,764 rows, 16 heads x 96: 712 GFLOP, 5.6 GB through the L2.
-// Launch: grid (blocks of queries of all groups, head), 4 warps with 32 queries each (16 for head
-// size
-//   128, whose sums fill the registers). Shared memory: a tile of keys, one of values and the
-//   queries (53,248 bytes for head size 96), copies and arithmetic overlapping as in attention.cuh.
+// Launch: grid (blocks of queries of all groups, head), 4 warps with 32 queries each (16 for
+//   head size 128, whose sums fill the registers). Shared memory: four tiles of keys and values on
+//   their way, and the queries: 79,872 bytes (head size 96; with two tiles, where there is less,
+//   53,248). 250 registers, two blocks per multiprocessor.
 // Needs: sm_75 (copies wait there); 16-byte copies in flight from sm_80 on.
 
 #include "cuda/kernels/attention.cuh"
@@ -29,8 +29,6 @@ __device__ __forceinline__ void groupAttention(const GroupAttentionArgs& a) {
     extern __shared__ __align__(16) std::uint8_t shared[];
     constexpr int kThreads = 32 * kGroupWarps;
     constexpr int kBlockRows = kGroupWarps * kTiles * kQueryTile;
-    std::uint8_t* const keys = shared;
-    std::uint8_t* const values = shared + tileBytes(D);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int head = blockIdx.y, block = blockIdx.x;
 
@@ -55,14 +53,14 @@ __device__ __forceinline__ void groupAttention(const GroupAttentionArgs& a) {
         reinterpret_cast<const std::uint8_t*>(a.keys + (std::int64_t(head) * a.rows + start) * D);
     const auto* const headValues =
         reinterpret_cast<const std::uint8_t*>(a.values + (std::int64_t(head) * a.rows + start) * D);
-    const auto fetch = [&](std::uint8_t* to, const std::uint8_t* from, int tile) {
-        const std::uint8_t* const first = from + std::int64_t(tile) * kKeyTile * 2 * D;
-        fetchHalfTile<D, kThreads>(to, 0, min(kKeyTile, end - start - tile * kKeyTile),
-                                   [&](int j) { return first + j * 2 * D; });
-        endCopyGroup();
+    const auto fetch = [=](std::uint8_t* place, bool isValue, int tile) {
+        const std::uint8_t* const from =
+            (isValue ? headValues : headKeys) + std::int64_t(tile) * kKeyTile * 2 * D;
+        fetchHalfTile<D, kThreads>(place, 0, min(kKeyTile, end - start - tile * kKeyTile),
+                                   [&](int j) { return from + j * 2 * D; });
     };
-    fetch(keys, headKeys, 0);
-    fetch(values, headValues, 0);
+    TileRing<D, decltype(fetch)> ring(shared, a.ringPlaces, fetch);
+    ring.start(0, tiles);
 
     QueryTile<D> q[kTiles];
     const std::int64_t column = std::int64_t(a.firstHead + head) * D;
@@ -70,9 +68,10 @@ __device__ __forceinline__ void groupAttention(const GroupAttentionArgs& a) {
     for (int tile = 0; tile < kTiles; ++tile) {
         const int row = firstRow + tile * kQueryTile + lane / 4;
         const float* const from = a.q + row * a.qStride + column;
-        q[tile].load(row < end ? from : nullptr, row + 8 < end ? from + 8 * a.qStride : nullptr,
-                     a.scale,
-                     shared + 2 * tileBytes(D) + (warp * kTiles + tile) * queryTileBytes(D), lane);
+        q[tile].load(
+            row < end ? from : nullptr, row + 8 < end ? from + 8 * a.qStride : nullptr, a.scale,
+            shared + a.ringPlaces * tileBytes(D) + (warp * kTiles + tile) * queryTileBytes(D),
+            lane);
     }
 
     float m[kTiles][2], l[kTiles][2], o[kTiles][D / 8][4];
@@ -87,14 +86,11 @@ __device__ __forceinline__ void groupAttention(const GroupAttentionArgs& a) {
     }
 
     const bool works = firstRow < end;
-    waitForCopies<1>();
-    __syncthreads();
     for (int keyTile = 0; keyTile < tiles; ++keyTile) {
         float s[kTiles][8][4];
+        const std::uint8_t* const keys = ring.next();
         if (works) scoreTile<D, kTiles>(s, q, keys, lane);
-        waitForCopies<0>();
-        __syncthreads(); // the values are there, and nobody reads the keys any more
-        if (keyTile + 1 < tiles) fetch(keys, headKeys, keyTile + 1);
+        const std::uint8_t* const values = ring.next();
         if (works) {
             const int count = end - start - keyTile * kKeyTile;
             std::uint32_t p[kTiles][4][4];
@@ -122,9 +118,6 @@ __device__ __forceinline__ void groupAttention(const GroupAttentionArgs& a) {
             }
             mixTile<D, kTiles, D / 8>(o, p, values, 0, lane);
         }
-        waitForCopies<0>();
-        __syncthreads(); // the next keys are there, and nobody reads the values any more
-        if (keyTile + 1 < tiles) fetch(values, headValues, keyTile + 1);
     }
 
 #pragma unroll
