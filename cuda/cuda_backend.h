@@ -55,6 +55,8 @@ public:
 
     std::string name() const override; // "NVIDIA H200, 139 GiB"
     engine::MemoryState memory() const override;
+    bool sharesFileMemory() const override { return false; }
+    int rowsPerRead() const override { return 512; }
 
     engine::Result<engine::Buffer> allocate(std::int64_t bytes, std::string_view what) override;
     engine::Result<std::unique_ptr<engine::Weight>> importWeight(const engine::WeightSource& source,
@@ -97,12 +99,12 @@ public:
     void matmulAdd(const engine::Weight& weight, const engine::Activations& in,
                    const engine::NormSpec* post, engine::Tensor x, engine::Tensor scratch,
                    const engine::NormSpec* next, engine::Activations& out,
-                   engine::Upcoming upcoming) override;
+                   engine::Upcoming upcoming = {}) override;
     void matmulSwiglu(const engine::Weight& gate, const engine::Weight& up,
                       const engine::Activations& in, engine::Tensor gateRows, engine::Tensor upRows,
-                      engine::Activations& out, engine::Upcoming upcoming) override;
+                      engine::Activations& out, engine::Upcoming upcoming = {}) override;
     void attend(const engine::AttentionStep& step, const engine::Activations& in,
-                engine::Activations& out, engine::Upcoming upcoming) override;
+                engine::Activations& out, engine::Upcoming upcoming = {}) override;
     bool replay(std::string_view key, const std::function<bool()>& fn) override;
 
 private:
@@ -131,7 +133,7 @@ private:
     bool placeSums(std::span<const CudaWeight* const> weights, std::int64_t rows,
                    std::span<GemmRows::Job> jobs);
     bool runStep(std::span<const CudaWeight* const> weights, const CudaActivations& in,
-                 std::span<PartialSums> sums);
+                 std::span<PartialSums> sums, engine::Upcoming upcoming);
     void multiplyFewRows(std::span<const engine::MatmulJob> jobs, const CudaActivations& in);
 
     // In the order of construction; what comes later uses what comes earlier.

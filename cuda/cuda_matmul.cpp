@@ -14,6 +14,7 @@ using engine::Activations;
 using engine::MatmulJob;
 using engine::NormSpec;
 using engine::Tensor;
+using engine::Upcoming;
 using engine::Weight;
 
 namespace {
@@ -80,11 +81,19 @@ bool CudaBackend::placeSums(std::span<const CudaWeight* const> weights, std::int
 }
 
 bool CudaBackend::runStep(std::span<const CudaWeight* const> weights, const CudaActivations& in,
-                          std::span<PartialSums> sums) {
+                          std::span<PartialSums> sums, Upcoming upcoming) {
     GemmRows::Job jobs[GemmRows::kMaxJobs];
     if (!placeSums(weights, in.rows, jobs)) return false;
     const int rows = int(in.rows);
-    m_gemmRows->run(std::span(jobs).first(weights.size()), in.tiles(), rows);
+    GemmRows::Ahead ahead[GemmRows::kMaxAhead];
+    std::size_t aheadCount = 0;
+    for (const Weight* weight : upcoming) {
+        const CudaWeight& next = own(*weight);
+        if (next.form != WeightForm::Units || aheadCount == std::size(ahead)) break;
+        ahead[aheadCount++] = {&next.layout, unitsOf(next)};
+    }
+    m_gemmRows->run(std::span(jobs).first(weights.size()), in.tiles(), rows,
+                    std::span(ahead).first(aheadCount));
     for (std::size_t i = 0; i < weights.size(); ++i)
         sums[i] = GemmRows::sumsAt(jobs[i].sums, *jobs[i].layout, rows);
     return true;
@@ -97,7 +106,7 @@ void CudaBackend::multiplyFewRows(std::span<const MatmulJob> jobs, const CudaAct
         PartialSums sums[GemmRows::kMaxJobs];
         for (std::size_t i = 0; i < most; ++i) weights[i] = &own(*jobs[i].weight);
         std::size_t count = most;
-        while (!runStep(std::span(weights).first(count), in, sums)) {
+        while (!runStep(std::span(weights).first(count), in, sums, {})) {
             CHECK(count > 1); // there is room for the largest
             count /= 2;
         }
@@ -138,11 +147,12 @@ void CudaBackend::matmul(std::span<const MatmulJob> jobs, const Activations& x) 
 // ---- fused operations
 
 void CudaBackend::matmulAdd(const Weight& weight, const Activations& in, const NormSpec* post,
-                            Tensor x, Tensor scratch, const NormSpec* next, Activations& out) {
+                            Tensor x, Tensor scratch, const NormSpec* next, Activations& out,
+                            Upcoming upcoming) {
     const CudaWeight* const weights[] = {&own(weight)};
     PartialSums sums[1];
-    if (x.columns > RowOps::kMaxGlueColumns || !runStep(weights, own(in), sums)) {
-        Backend::matmulAdd(weight, in, post, x, scratch, next, out);
+    if (x.columns > RowOps::kMaxGlueColumns || !runStep(weights, own(in), sums, upcoming)) {
+        Backend::matmulAdd(weight, in, post, x, scratch, next, out, upcoming);
         return;
     }
     QuantizedRows target;
@@ -151,23 +161,24 @@ void CudaBackend::matmulAdd(const Weight& weight, const Activations& in, const N
 }
 
 void CudaBackend::matmulSwiglu(const Weight& gate, const Weight& up, const Activations& in,
-                               Tensor gateRows, Tensor upRows, Activations& out) {
+                               Tensor gateRows, Tensor upRows, Activations& out,
+                               Upcoming upcoming) {
     const CudaWeight* const weights[] = {&own(gate), &own(up)};
     PartialSums sums[2];
-    if (!runStep(weights, own(in), sums)) {
-        Backend::matmulSwiglu(gate, up, in, gateRows, upRows, out);
+    if (!runStep(weights, own(in), sums, upcoming)) {
+        Backend::matmulSwiglu(gate, up, in, gateRows, upRows, out, upcoming);
         return;
     }
     m_rowOps->swigluGlue(sums[0], sums[1], gate.rows, fill(out, in.rows, gate.rows));
 }
 
-void CudaBackend::attend(const engine::AttentionStep& step, const Activations& in,
-                         Activations& out) {
+void CudaBackend::attend(const engine::AttentionStep& step, const Activations& in, Activations& out,
+                         Upcoming upcoming) {
     const CudaWeight* weights[GemmRows::kMaxJobs] = {&own(*step.q), &own(*step.k), &own(*step.v)};
     if (step.gate) weights[3] = &own(*step.gate);
     PartialSums sums[GemmRows::kMaxJobs];
-    if (!runStep(std::span(weights).first(step.gate ? 4 : 3), own(in), sums)) {
-        Backend::attend(step, in, out);
+    if (!runStep(std::span(weights).first(step.gate ? 4 : 3), own(in), sums, upcoming)) {
+        Backend::attend(step, in, out, upcoming);
         return;
     }
     const std::int64_t rows = in.rows;

@@ -10,7 +10,7 @@ namespace cuda {
 
 namespace {
 
-static_assert(GemmRows::kMaxJobs == kMaxRowJobs);
+static_assert(GemmRows::kMaxJobs == kMaxRowJobs && GemmRows::kMaxAhead == kMaxAhead);
 
 struct TypeKernels {
     QuantType type;
@@ -55,8 +55,8 @@ const TypeKernels& kernelsOf(QuantType type) {
 
 constexpr int kBarrierBytes = 3 * 8; // of a stage
 
-int itemsOf(const GemmRowsGroup& group, const GemmRowsArgs& args) {
-    return group.tiles * args.segments;
+int itemsOf(const GemmRowsGroup& group, int segments) {
+    return group.tiles * segments;
 }
 
 // The jobs of one type.
@@ -76,10 +76,9 @@ GemmRowsGroup groupOf(std::span<const GemmRows::Job> jobs, QuantType type) {
 }
 
 // Divides the multiprocessors so that the group that takes longest has the least to fetch.
-void divideBlocks(GemmRowsArgs& args, int multiprocessors) {
-    GemmRowsGroup &a = args.groups[0], &b = args.groups[1];
+void divideBlocks(GemmRowsGroup& a, GemmRowsGroup& b, int segments, int multiprocessors) {
     const auto longestRun = [&](const GemmRowsGroup& group, int blocks) {
-        return std::int64_t((itemsOf(group, args) + blocks - 1) / blocks) * group.itemBytes;
+        return std::int64_t((itemsOf(group, segments) + blocks - 1) / blocks) * group.itemBytes;
     };
     std::int64_t best = 0;
     for (int blocks = 1; blocks < multiprocessors; ++blocks) {
@@ -87,41 +86,63 @@ void divideBlocks(GemmRowsArgs& args, int multiprocessors) {
             std::max(longestRun(a, multiprocessors - blocks), longestRun(b, blocks));
         if (blocks > 1 && longest >= best) continue;
         best = longest;
-        a.blocks = std::min(multiprocessors - blocks, itemsOf(a, args));
-        b.blocks = std::min(blocks, itemsOf(b, args));
+        a.blocks = std::min(multiprocessors - blocks, itemsOf(a, segments));
+        b.blocks = std::min(blocks, itemsOf(b, segments));
     }
 }
 
+// Cuts the items of one launch's groups (one or two) into runs.
+void planRuns(std::span<GemmRowsGroup> groups, int segments, int multiprocessors) {
+    for (GemmRowsGroup& group : groups)
+        group.blocks = std::min(multiprocessors, itemsOf(group, segments));
+    if (groups.size() == 2) divideBlocks(groups[0], groups[1], segments, multiprocessors);
+    for (GemmRowsGroup& group : groups) {
+        group.runItems = itemsOf(group, segments) / group.blocks;
+        group.longerRuns = itemsOf(group, segments) % group.blocks;
+    }
+}
+
+// The types of the jobs, each once.
+struct Types {
+    QuantType list[kMaxRowJobs] = {};
+    int count = 0;
+
+    explicit Types(std::span<const GemmRows::Job> jobs) {
+        for (const GemmRows::Job& job : jobs)
+            if (std::find(list, list + count, job.layout->type) == list + count)
+                list[count++] = job.layout->type;
+    }
+    // The mixture that the usual files have in the projections of attention: one launch.
+    bool mixed(int multiprocessors) const {
+        return count == 2 && std::min(list[0], list[1]) == QuantType::Q4_K &&
+               std::max(list[0], list[1]) == QuantType::Q6_K && multiprocessors > 1;
+    }
+};
+
 } // namespace
 
-void GemmRows::run(std::span<const Job> jobs, const ActivationTile* activations, int rows) {
+void GemmRows::run(std::span<const Job> jobs, const ActivationTile* activations, int rows,
+                   std::span<const Ahead> ahead) {
     CHECK(!jobs.empty() && jobs.size() <= kMaxJobs && rows >= 1 && rows <= kMaxStepRows);
-    QuantType types[kMaxJobs] = {};
-    int typeCount = 0;
-    for (const Job& job : jobs) {
-        CHECK(job.layout->columns == jobs[0].layout->columns);
-        if (std::find(types, types + typeCount, job.layout->type) == types + typeCount)
-            types[typeCount++] = job.layout->type;
-    }
-    // The mixture that the usual files have in the projections of attention.
-    const bool mixed = typeCount == 2 && std::min(types[0], types[1]) == QuantType::Q4_K &&
-                       std::max(types[0], types[1]) == QuantType::Q6_K &&
-                       m_launcher.multiprocessors() > 1;
-    if (mixed) {
-        launch(jobs, {QuantType::Q4_K, QuantType::Q6_K}, activations, rows,
+    for (const Job& job : jobs) CHECK(job.layout->columns == jobs[0].layout->columns);
+    const Types types(jobs);
+    if (types.mixed(m_launcher.multiprocessors())) {
+        launch(jobs, {QuantType::Q4_K, QuantType::Q6_K}, activations, rows, ahead,
                rows <= kTileRows ? KernelId::gemm_rows_q4_k_q6_k_8
                                  : KernelId::gemm_rows_q4_k_q6_k_16);
         return;
     }
-    for (int i = 0; i < typeCount; ++i) {
-        const TypeKernels& kernels = kernelsOf(types[i]);
-        launch(jobs, {types[i]}, activations, rows,
+    for (int i = 0; i < types.count; ++i) {
+        const TypeKernels& kernels = kernelsOf(types.list[i]);
+        launch(jobs, {types.list[i]}, activations, rows,
+               i + 1 == types.count ? ahead : std::span<const Ahead>(),
                rows <= kTileRows ? kernels.upTo8 : kernels.upTo16);
     }
 }
 
 void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType> types,
-                      const ActivationTile* activations, int rows, KernelId kernel) {
+                      const ActivationTile* activations, int rows, std::span<const Ahead> ahead,
+                      KernelId kernel) {
     const UnitLayout& shape = *jobs[0].layout; // what depends on K alone is the same for all
     GemmRowsArgs args;
     args.activations = activations;
@@ -131,29 +152,63 @@ void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType
     args.lastSegmentUnits = shape.lastSegmentUnits;
 
     const int most = std::min(m_ringBytes, m_launcher.sharedBytesPerBlock());
-    int turns = 2, shared = 0, groups = 0;
+    int turns = 2, shared = 0;
+    std::size_t count = 0;
     for (const QuantType type : types) {
-        GemmRowsGroup& group = args.groups[groups++] = groupOf(jobs, type);
-        group.blocks = std::min(m_launcher.multiprocessors(), itemsOf(group, args));
+        GemmRowsGroup& group = args.groups[count++] = groupOf(jobs, type);
         group.stages = std::clamp(most / (group.itemBytes + kBarrierBytes), 1, kMaxStages);
         if (shape.segmentUnits != 13 || group.stages == 1) turns = 1;
     }
-    if (groups == 2) divideBlocks(args, m_launcher.multiprocessors());
-    for (int g = 0; g < groups; ++g) {
-        GemmRowsGroup& group = args.groups[g];
-        group.runItems = itemsOf(group, args) / group.blocks;
-        group.longerRuns = itemsOf(group, args) % group.blocks;
+    const std::span<GemmRowsGroup> groups(args.groups, count);
+    planRuns(groups, args.segments, m_launcher.multiprocessors());
+    for (GemmRowsGroup& group : groups) {
         group.turns = turns;
         group.stages -= group.stages % turns;
         shared = std::max(shared, group.stages * (group.itemBytes + kBarrierBytes));
     }
     CHECK(shared <= m_launcher.sharedBytesPerBlock());
+    planAhead(args, ahead);
 
     LaunchShape launchShape;
     launchShape.gridX = static_cast<unsigned>(args.groups[0].blocks + args.groups[1].blocks);
     launchShape.threads = static_cast<unsigned>(32 * (shape.segmentUnits - 1 + turns + 2));
     launchShape.sharedBytes = static_cast<unsigned>(shared);
     m_launcher.run(kernel, launchShape, args);
+}
+
+void GemmRows::planAhead(GemmRowsArgs& args, std::span<const Ahead> ahead) const {
+    std::int64_t room = m_launcher.cacheBytes() * kAheadPercent / 100;
+    while (!ahead.empty()) {
+        Job jobs[kMaxJobs];
+        std::size_t count = 0;
+        while (count < std::min(ahead.size(), std::size_t(kMaxJobs)) &&
+               ahead[count].layout->columns == ahead[0].layout->columns) {
+            jobs[count] = {ahead[count].layout, ahead[count].units, nullptr};
+            ++count;
+        }
+        ahead = ahead.subspan(count);
+        const Types types{std::span(jobs).first(count)};
+        GemmRowsGroup groups[kMaxJobs];
+        for (int i = 0; i < types.count; ++i)
+            groups[i] = groupOf(std::span(jobs).first(count), types.list[i]);
+        const int segments = jobs[0].layout->segments;
+        if (types.mixed(m_launcher.multiprocessors())) {
+            planRuns(std::span(groups).first(2), segments, m_launcher.multiprocessors());
+        } else {
+            for (int i = 0; i < types.count; ++i)
+                planRuns(std::span(groups).subspan(std::size_t(i), 1), segments,
+                         m_launcher.multiprocessors());
+        }
+        for (int i = 0; i < types.count; ++i) {
+            const GemmRowsGroup& group = groups[i];
+            const std::int64_t round = std::int64_t(group.blocks) * group.itemBytes;
+            const auto items =
+                static_cast<std::int32_t>(std::min<std::int64_t>(room / round, group.runItems + 1));
+            if (items == 0 || args.aheadCount == kMaxAhead) return;
+            args.ahead[args.aheadCount++] = {group, segments, items};
+            room -= items * round;
+        }
+    }
 }
 
 void GemmRows::reduce(const PartialSums& sums, engine::Tensor out) {

@@ -18,6 +18,8 @@
 
 namespace cuda {
 
+struct GemmRowsArgs;
+
 class GemmRows {
 public:
     // ringBytes: most shared memory for weights on their way; smaller values are for measurements.
@@ -41,9 +43,20 @@ public:
         return {data, layout.segments, layout.rowTiles, rows};
     }
 
+    // A product that comes soon. Consecutive ones with the same number of columns are one product.
+    struct Ahead {
+        const UnitLayout* layout = nullptr;
+        const std::byte* units = nullptr;
+    };
+    static constexpr int kMaxAhead = 4;
+    // Of the L2 cache, for what is fetched ahead.
+    static constexpr int kAheadPercent = 60;
+
     // sums of each job = its weights times `rows` (1..16) rows. At most kMaxJobs, all with the same
     // number of columns. Jobs of one type share a launch, and so do jobs of Q4_K and Q6_K.
-    void run(std::span<const Job> jobs, const ActivationTile* activations, int rows);
+    // `ahead`: fetched into the card's cache as far as that has room, in this order.
+    void run(std::span<const Job> jobs, const ActivationTile* activations, int rows,
+             std::span<const Ahead> ahead = {});
 
     // out[column][r] = the segments' sums; out F32 [sums.columns, weight rows], any stride.
     void reduce(const PartialSums& sums, engine::Tensor out);
@@ -56,7 +69,9 @@ public:
 private:
     // The jobs of these types, one group each.
     void launch(std::span<const Job> jobs, std::initializer_list<QuantType> types,
-                const ActivationTile* activations, int rows, KernelId kernel);
+                const ActivationTile* activations, int rows, std::span<const Ahead> ahead,
+                KernelId kernel);
+    void planAhead(GemmRowsArgs& args, std::span<const Ahead> ahead) const;
 
     Launcher& m_launcher;
     int m_ringBytes;

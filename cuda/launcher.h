@@ -2,10 +2,10 @@
 // Launcher: starts kernels of the table on the backend's one compute stream. The first failure is
 // remembered and everything after it does nothing (backend.h, Errors).
 //
-// A kernel takes one argument, a plain struct by value (`const __grid_constant__ Args`). Kernels are
-// launched with programmatic overlap where the card has it (compute capability 9.0 and later):
-// every kernel calls waitForPrevious() (common.cuh) in every thread before it touches memory that an
-// earlier kernel wrote or reads, and may fetch weights before that.
+// A kernel takes one argument, a plain struct by value (`const __grid_constant__ Args`). Kernels
+// are launched with programmatic overlap where the card has it (compute capability 9.0 and later):
+// every kernel calls waitForPrevious() (common.cuh) in every thread before it touches memory that
+// an earlier kernel wrote or reads, and may fetch weights before that.
 //
 // Engine thread.
 
@@ -18,8 +18,8 @@ namespace cuda {
 
 struct LaunchShape {
     unsigned gridX = 1, gridY = 1, gridZ = 1;
-    unsigned threads = 32;     // per block
-    unsigned sharedBytes = 0;  // dynamic; at most what kernel_list.inc states for the kernel
+    unsigned threads = 32;    // per block
+    unsigned sharedBytes = 0; // dynamic; at most what kernel_list.inc states for the kernel
 };
 
 class Launcher {
@@ -31,7 +31,8 @@ public:
         launch(kernel, shape, &args, sizeof(Args));
     }
     virtual int multiprocessors() const = 0;
-    virtual int computeCapability() const = 0;  // 75, 80, ..., 120
+    virtual int computeCapability() const = 0;   // 75, 80, ..., 120
+    virtual std::int64_t cacheBytes() const = 0; // of the L2 cache
     virtual int sharedBytesPerBlock() const = 0; // most dynamic shared memory a block may ask for
 
 protected:

@@ -217,6 +217,26 @@ __device__ __forceinline__ void fetchItem(const GemmRowsArgs& args, const GemmRo
                  ring.arrived[stage], policy, lane);
 }
 
+// Starts the first items of products to come on their way into the L2 cache: between this product
+// and theirs small kernels run, which leave the memory idle. An item a lane.
+__device__ __forceinline__ void fetchAhead(const GemmRowsArgs& args, int lane) {
+    for (int a = 0; a < args.aheadCount; ++a) {
+        const GemmRowsAhead& next = args.ahead[a];
+        for (int block = blockIdx.x; block < next.group.blocks; block += gridDim.x) {
+            const Run run(next.group, block);
+            const int count = min(run.count, next.items);
+            for (int i = lane; i < count; i += 32) {
+                const ItemWalk walk(next.group, run.first + i);
+                const GemmRowsJob& job = next.group.jobs[walk.job];
+                prefetchToL2(job.units + (walk.tile - job.firstTile) * next.group.rowTileBytes +
+                                 std::int64_t(walk.segment) * next.group.itemBytes,
+                             walk.segment < next.segments - 1 ? next.group.itemBytes
+                                                              : next.group.lastItemBytes);
+            }
+        }
+    }
+}
+
 __device__ __forceinline__ void fetchItems(const GemmRowsArgs& args, const GemmRowsGroup& group,
                                            const Run& run, int lane) {
     const Ring ring(group);
@@ -246,6 +266,7 @@ __device__ __forceinline__ void fetchItems(const GemmRowsArgs& args, const GemmR
         place.advance(1, group.stages);
         walk.advance(group);
     }
+    fetchAhead(args, lane);
     finishCopies();
 }
 

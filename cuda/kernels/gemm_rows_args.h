@@ -35,11 +35,21 @@ struct GemmRowsGroup {
     std::int32_t turns = 0;  // warps that take turns at the last unit of a segment; divides stages
 };
 
+// The beginning of the runs of a product that comes soon, to be fetched into the L2 cache.
+struct GemmRowsAhead {
+    GemmRowsGroup group; // its sums and ring do not matter
+    std::int32_t segments = 0;
+    std::int32_t items = 0; // of each run
+};
+inline constexpr int kMaxAhead = 4;
+
 struct GemmRowsArgs {
     const ActivationTile* activations = nullptr; // [unit][tile], ceil(rows / 8) tiles
     std::int32_t rows = 0;                       // of activations, 1..16
     std::int32_t segmentUnits = 0, segments = 0, lastSegmentUnits = 0;
     GemmRowsGroup groups[2]; // the second only in kernels for two types
+    GemmRowsAhead ahead[kMaxAhead];
+    std::int32_t aheadCount = 0;
 };
 
 struct GemmReduceArgs {

@@ -15,7 +15,7 @@ void Backend::postNormAdd(Tensor x, Tensor y, Tensor postGamma, float postEps) {
 }
 
 void Backend::matmulAdd(const Weight& weight, const Activations& in, const NormSpec* post, Tensor x,
-                        Tensor scratch, const NormSpec* next, Activations& out) {
+                        Tensor scratch, const NormSpec* next, Activations& out, Upcoming) {
     const MatmulJob job[] = {{&weight, scratch}};
     matmul(job, in);
     if (post) {
@@ -27,14 +27,14 @@ void Backend::matmulAdd(const Weight& weight, const Activations& in, const NormS
 }
 
 void Backend::matmulSwiglu(const Weight& gate, const Weight& up, const Activations& in,
-                           Tensor gateRows, Tensor upRows, Activations& out) {
+                           Tensor gateRows, Tensor upRows, Activations& out, Upcoming) {
     const MatmulJob jobs[] = {{&gate, gateRows}, {&up, upRows}};
     matmul(jobs, in);
     swiglu(gateRows, upRows, gateRows);
     quantize(gateRows, out);
 }
 
-void Backend::attend(const AttentionStep& step, const Activations& in, Activations& out) {
+void Backend::attend(const AttentionStep& step, const Activations& in, Activations& out, Upcoming) {
     const MatmulJob jobs[] = {{step.q, step.qRows},
                               {step.k, step.kRows},
                               {step.v, step.vRows},
