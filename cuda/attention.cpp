@@ -151,8 +151,8 @@ const float* gammaOf(const engine::NormSpec& norm, int headSize) {
 
 } // namespace
 
-Attention::Attention(Launcher& launcher, engine::Buffer scratch)
-    : m_launcher(launcher), m_scratch(std::move(scratch)) {}
+Attention::Attention(Launcher& launcher, engine::Buffer scratch, int tileItems)
+    : m_launcher(launcher), m_scratch(std::move(scratch)), m_tileItems(tileItems) {}
 
 Result<void> Attention::rope(Tensor x, Tensor positions, const RopeSpec& spec) {
     CHECK(x.type == ElementType::F32 && x.columns % spec.headSize == 0);
@@ -209,9 +209,9 @@ bool Attention::tilesAndSplits(AttentionArgs& a) const {
         m_scratch.bytes() / (std::int64_t(stateFloats(a.headSize)) * std::int64_t(sizeof(float)));
     if (mostUnits(a, a.splitTiles) * a.kvHeads * a.queryTiles > states) return false;
     a.states = reinterpret_cast<float*>(m_scratch.data());
-    // Two items per multiprocessor at most are single tiles; an item has up to kRowWarps states.
-    a.tileItems = static_cast<std::int32_t>(
-        std::min<std::int64_t>(2 * m_launcher.multiprocessors(), states / kRowWarps));
+    // An item has up to kRowWarps states.
+    a.tileItems = static_cast<std::int32_t>(std::min<std::int64_t>(
+        std::int64_t(m_tileItems) * m_launcher.multiprocessors(), states / kRowWarps));
     return true;
 }
 

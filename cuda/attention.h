@@ -36,9 +36,12 @@ public:
     // done in another way with the same bits: attention by the prefill kernel, groups by fewer
     // heads at a time.
     static constexpr std::int64_t kScratchBytes = std::int64_t(72) << 20;
+    static constexpr int kTileItems = 2;
 
-    // scratch: kScratchBytes or less (tests do that).
-    Attention(Launcher& launcher, engine::Buffer scratch);
+    // scratch: kScratchBytes or less (tests do that). tileItems: blocks of work per multiprocessor
+    // up to which few rows are cut into tiles, beyond that into splits; only the time depends on
+    // it.
+    Attention(Launcher& launcher, engine::Buffer scratch, int tileItems = kTileItems);
 
     // Each as its namesake in engine/backend/backend.h.
     engine::Result<void> rope(engine::Tensor x, engine::Tensor positions,
@@ -66,6 +69,7 @@ private:
 
     Launcher& m_launcher;
     engine::Buffer m_scratch;
+    int m_tileItems;
 };
 
 } // namespace cuda

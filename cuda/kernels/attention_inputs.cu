@@ -1,19 +1,19 @@
-// What comes between the projections and attention: head norms, rotary positions, the store of keys
-// and values; all at once for up to 16 rows, and each on its own for any number.
+// What comes between the projections and attention: head norms, rotary positions, the store of
+// keys and values; all at once for up to 16 rows, and each on its own for any number.
 //
-// Math: head norms as rmsNorm's (row_math.cuh). Rotation of a pair (a, b) by the angle
-//   position * theta^(-2 j / width):  a' = fma(a, cos, b * -sin),  b' = fma(b, cos, a * sin).
-//   The angle is reduced exactly, in whole numbers: the host gives turns per position as a fraction
-//   of 2^64, so that the product modulo 2^64 is the turn (error 2^-64 times the position); sine and
-//   cosine are polynomials on an eighth of a turn, within 1e-7 at every position. Reference:
+// Math: head norms as rmsNorm's (row_math.cuh). Rotation of a pair (a, b) by the angle position *
+//   theta^(-2 j / width):  a' = fma(a, cos, b * -sin),  b' = fma(b, cos, a * sin). The angle is
+//   reduced exactly, in whole numbers: the host gives turns per position as a fraction of 2^64, so
+//   that the product modulo 2^64 is the turn (error 2^-64 times the position); sine and cosine are
+//   polynomials on an eighth of a turn, within 1e-7 at every position. Reference:
 //   CpuBackend::rope, the same formula with tables in double precision. Stored keys and values are
 //   the processor's, bit for bit: halves to nearest even; Q8_0 as in float_kernels.inl.
 // Shapes: attention_args.h; heads of up to 128 columns, a multiple of 32, for attention_inputs;
 //   heads of any even size up to 256 for rope; any number of columns for kv_write_f16, a multiple
 //   of 32 for kv_write_q8_0. F32 rows aligned to 4 bytes, F16 cache rows to 8, Q8_0 to 2.
 // Traffic: the rows once; small beside the matrix products around it.
-// Launch: attention_inputs: a warp per row and head (of q, k or v), 4 warps a block. rope: a thread
-//   per pair. kv_write: a warp per row and 256 columns of k or v.
+// Launch: attention_inputs: a warp per row and head (of q, k or v), 4 warps a block. rope: a
+//   thread per pair. kv_write: a warp per row and 256 columns of k or v.
 // Needs: sm_75.
 
 #include "cuda/kernels/attention_args.h"

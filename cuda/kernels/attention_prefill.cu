@@ -6,11 +6,11 @@
 // Shapes: attention_args.h; as in attention_rows.cu.
 // Traffic: a block reads every key and value its rows see once; 128 queries of a key/value head (8
 //   positions of 16 heads a group) share them. 32 KB a tile for 4.2 MFLOP (head size 128).
-// Launch: grid (128 queries, key/value head), block of 8 warps with a query tile each. The state of
-//   the running split and that of all splits before it stay in registers (128 for head size 128),
-//   and so the merges follow each other in the canonical order. Shared memory: four tiles
-//   of keys and values on their way, and the queries: 104,448 bytes (head size 128; with three
-//   tiles, where there is less, 87,040). 255 registers, one block per multiprocessor.
+// Launch: grid (128 queries, key/value head), block of 8 warps with a query tile each. The state
+//   of the running split and that of all splits before it stay in registers (128 for head size
+//   128), and so the merges follow each other in the canonical order. Shared memory: four tiles of
+//   keys and values on their way, and the queries: 104,448 bytes (head size 128; with three tiles,
+//   where there is less, 87,040). 255 registers, one block per multiprocessor.
 // Needs: sm_75 (copies wait there; half the warps, for 64 KB of shared memory); 16-byte copies in
 //   flight from sm_80 on.
 

@@ -1,22 +1,19 @@
 // Attention of up to 16 rows over the cache: decoding, verifying, the drafter's block.
 //
 // Math: attention.cuh. attention_rows leaves a state per unit (a split, or a tile where there are
-//   few), key/value head and query tile; attention_merge merges them in ascending order, tiles into
-//   splits and splits into the result, and attention_finish then multiplies by sigmoid(gate) and
-//   writes the 8-bit form (row_math.cuh), all but the merge as the separate operations do it.
+//   few), key/value head and query tile; attention_merge merges them in ascending order, tiles
+//   into splits and splits into the result, and attention_finish then multiplies by sigmoid(gate)
+//   and writes the 8-bit form (row_math.cuh), all but the merge as the separate operations do it.
 //   Reference: CpuBackend::attention, within what half precision of q, p and the keys means.
 // Shapes: attention_args.h. q, out F32 [rows][heads * head size], aligned to 8 bytes; cache rows
-// F16
-//   (aligned to 16 bytes) or Q8_0 (2 bytes). Head sizes 32, 64, 96, 128; any number of heads.
+//   F16 (aligned to 16 bytes) or Q8_0 (2 bytes). Head sizes 32, 64, 96, 128; any number of heads.
 // Traffic: every key and value a row sees is read once per four query tiles, that is once for 4
-// rows
-//   of 16 heads a group or for 16 rows of 4; 8.3 KB of states (head size 128) per unit, head and
-//   query tile are written and read again: 1/16 (split of 256) or 1/32 (of 512) of the keys and
-//   values for one row.
+//   rows of 16 heads a group or for 16 rows of 4; 8.3 KB of states (head size 128) per unit, head
+//   and query tile are written and read again: 1/16 (split of 256) or 1/32 (of 512) of the keys
+//   and values for one row.
 // Launch: attention_rows: persistent blocks of 128 threads, a query tile per warp; an item is
-// (unit,
-//   key/value head, four query tiles). The positions are read from memory, so a recorded launch
-//   serves all positions; blocks without an item leave at once. With few items, the tiles
+//   (unit, key/value head, four query tiles). The positions are read from memory, so a recorded
+//   launch serves all positions; blocks without an item leave at once. With few items, the tiles
 //   themselves are the units, so that a short context still fills the card. Shared memory: four
 //   tiles of keys and values on their way, and the queries: 87,040 bytes (head size 128; with two
 //   tiles, where there is less, 52,224). 255 registers, two blocks per multiprocessor.

@@ -1,20 +1,19 @@
 // Attention inside groups of rows, every row seeing its whole group: the vision tower.
 //
 // Math: per query row, tiles of 64 keys from the group's start, ascending, with a running maximum
-// m:
-//   s = sum of q~ k with q~ = half(q * log2(e) / sqrt(head size)), keys as halves, matrix
-//   instructions of 16 columns ascending, single precision;  m' = max(m, max s), keep = 2^(m - m'),
-//   p = 2^(s - m');  l' = l keep + sum of p (lane t of four adds its columns as attention.cuh says,
-//   and the four lanes are added at the end);  o' = o keep + sum of half(p) v, matrix instructions
-//   of 16 keys ascending;  result o / l. A row's result does not depend on the other rows of its
-//   block. Reference: CpuBackend::groupAttention, within what half precision of q, k, v and p
-//   means.
+//   m: s = sum of q~ k with q~ = half(q * log2(e) / sqrt(head size)), keys as halves, matrix
+//   instructions of 16 columns ascending, single precision;  m' = max(m, max s), keep = 2^(m -
+//   m'), p = 2^(s - m');  l' = l keep + sum of p (lane t of four adds its columns as attention.cuh
+//   says, and the four lanes are added at the end);  o' = o keep + sum of half(p) v, matrix
+//   instructions of 16 keys ascending;  result o / l. A row's result does not depend on the other
+//   rows of its block. Reference: CpuBackend::groupAttention, within what half precision of q, k,
+//   v and p means.
 // Shapes: attention_args.h. q, k, v, out F32 [rows][heads * head size], aligned to 16 bytes; head
 //   sizes 32, 64, 96, 128. group_prepare makes halves [head][row][head size] of keys and values.
 // Traffic: a block reads the keys and values of its group once: 24 KB a tile for 3.1 MFLOP (128
 //   queries, head size 96). 10,764 rows, 16 heads x 96: 712 GFLOP, 5.6 GB through the L2.
-// Launch: grid (blocks of queries of all groups, head), 4 warps with 32 queries each (16 for
-//   head size 128, whose sums fill the registers). Shared memory: four tiles of keys and values on
+// Launch: grid (blocks of queries of all groups, head), 4 warps with 32 queries each (16 for head
+//   size 128, whose sums fill the registers). Shared memory: four tiles of keys and values on
 //   their way, and the queries: 79,872 bytes (head size 96; with two tiles, where there is less,
 //   53,248). 250 registers, two blocks per multiprocessor.
 // Needs: sm_75 (copies wait there); 16-byte copies in flight from sm_80 on.

@@ -150,9 +150,14 @@ public:
         const std::int64_t records = cuda::unitsOf(columns) * ((rows + 7) / 8);
         const Buffer tiles =
             must(m_backend.allocate(records * std::int64_t(sizeof(cuda::ActivationTile)), "tiles"));
-        cuda::Attention attention(
-            m_backend.launcher(),
-            must(m_backend.allocate(cuda::Attention::kScratchBytes, "scratch of the bench")));
+        const auto make = [&](int tileItems) {
+            return cuda::Attention(
+                m_backend.launcher(),
+                must(m_backend.allocate(cuda::Attention::kScratchBytes, "scratch of the bench")),
+                tileItems);
+        };
+        cuda::Attention attention = make(cuda::Attention::kTileItems), splits = make(0),
+                        tiles4 = make(4);
         const Weight some;
         const RopeSpec rope{RopePairing::Adjacent, 500000, shape.headSize, 1};
         AttentionStep step;
@@ -173,19 +178,23 @@ public:
                     {reinterpret_cast<cuda::ActivationTile*>(tiles.data()), nullptr, 0}));
             }
         });
-        const Time alone = measure(calls, [&] {
-            for (const KvLayer& layer : layers)
-                must(attention.attention(step.qRows, layer, step.positions, shape, span,
-                                         step.outRows));
-        });
+        const auto alone = [&](cuda::Attention& each) {
+            return measure(calls, [&] {
+                for (const KvLayer& layer : layers)
+                    must(each.attention(step.qRows, layer, step.positions, shape, span,
+                                        step.outRows));
+            });
+        };
+        const Time own = alone(attention), bySplits = alone(splits), byTiles = alone(tiles4);
         const std::int64_t seen =
             std::min(context, std::min(span.left, context) + rows + span.right);
         const double bytes =
             2.0 * static_cast<double>(seen) * static_cast<double>(elementBytes(type, kvColumns));
-        std::printf("| %s | %s | %lld | %lld | %.2f | %.2f-%.2f | %.2f | %.0f |\n", name,
-                    type == ElementType::F16 ? "f16" : "q8_0", static_cast<long long>(context),
-                    static_cast<long long>(rows), whole.median, whole.lowest, whole.highest,
-                    alone.median, bytes / alone.median / 1e3);
+        std::printf("| %s | %s | %lld | %lld | %.2f | %.2f-%.2f | %.2f | %.2f | %.2f | %.0f |\n",
+                    name, type == ElementType::F16 ? "f16" : "q8_0",
+                    static_cast<long long>(context), static_cast<long long>(rows), whole.median,
+                    whole.lowest, whole.highest, own.median, bySplits.median, byTiles.median,
+                    bytes / own.median / 1e3);
     }
 
     void prompt(const char* name, ElementType type, const AttentionSpan& span,
@@ -263,8 +272,9 @@ int main() {
     std::printf("%s\n\n", backend.name().c_str());
     Bench bench(backend);
 
-    std::printf("| few rows | cache | positions | rows | attend us | spread | attention us | GB/s "
-                "of it |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    std::printf("| few rows | cache | positions | rows | attend us | spread | attention us | by "
+                "splits | tiles to 4 items | GB/s |\n"
+                "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     const AttentionShape target{32, 2, 128}, drafter{32, 8, 128};
     const std::int64_t ring = 2560;
     for (const std::int64_t rows : {1, 8, 16}) {

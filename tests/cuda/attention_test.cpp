@@ -116,10 +116,10 @@ protected:
     }
     CudaBackend& card() { return *s_card; }
     CpuBackend& processor() { return *m_processor; }
-    Attention withScratch(std::int64_t bytes) {
+    Attention withScratch(std::int64_t bytes, int tileItems = Attention::kTileItems) {
         auto made = card().allocate(bytes, "scratch of a test");
         EXPECT_TRUE(made.ok());
-        return Attention(card().launcher(), std::move(*made));
+        return Attention(card().launcher(), std::move(*made), tileItems);
     }
 
 private:
@@ -264,8 +264,8 @@ TEST_F(CardAttention, ARowHasTheSameBitsInEveryCall) {
 }
 
 TEST_F(CardAttention, EveryDivisionOfTheWorkGivesTheSameBits) {
-    // As much scratch as the backend has: tiles are the units. Enough for splits but for few tiles:
-    // splits are. Next to none: the kernel for many rows does it all.
+    // As much scratch as the backend has: tiles are the units where the context is short. Just
+    // enough for splits: seldom so. Without any: the kernel for many rows does it all.
     const std::int64_t last = 3000;
     const BitsCase cases[] = {{{32, 2, 128}, {}, last},
                               {{32, 8, 128}, bothWays(2048), 2560},
@@ -285,6 +285,8 @@ TEST_F(CardAttention, EveryDivisionOfTheWorkGivesTheSameBits) {
                 const std::int64_t states = (seen / splitKeys + 2) * shape.kvHeads * queryTiles;
                 Attention whole = withScratch(Attention::kScratchBytes),
                           splits = withScratch(states * stateFloats(shape.headSize) * 4),
+                          onlySplits = withScratch(Attention::kScratchBytes, 0),
+                          mostTiles = withScratch(Attention::kScratchBytes, 100),
                           none = withScratch(256);
                 for (const std::int64_t p : {0, 60, 250, 500, 1500, 2900}) {
                     Cache cache(card(), type, capacity, shape);
@@ -301,6 +303,10 @@ TEST_F(CardAttention, EveryDivisionOfTheWorkGivesTheSameBits) {
                     };
                     const Rows expected = result(whole);
                     for (const float x : expected.values) ASSERT_TRUE(std::isfinite(x));
+                    EXPECT_EQ(difference(result(onlySplits), expected), "")
+                        << "splits alone, " << nameOf(type) << ", " << rows << " rows at " << p;
+                    EXPECT_EQ(difference(result(mostTiles), expected), "")
+                        << "tiles alone, " << nameOf(type) << ", " << rows << " rows at " << p;
                     EXPECT_EQ(difference(result(splits), expected), "")
                         << "splits, " << nameOf(type) << ", " << rows << " rows at " << p << ", "
                         << shape.heads << " heads of " << shape.headSize;
