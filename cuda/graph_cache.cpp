@@ -11,6 +11,7 @@ bool GraphCache::replay(std::string_view key, const std::function<bool()>& fn) {
         bool complete = true;
         GraphExec graph = record(fn, complete);
         if (!graph) return complete;
+        if (m_graphs.size() >= kMostGraphs) m_graphs.clear();
         found = m_graphs.emplace(std::move(name), Entry{std::move(graph), stamp()}).first;
     }
     start(found->second.graph);

@@ -33,6 +33,10 @@ public:
     std::size_t size() const { return m_graphs.size(); }
 
 private:
+    // A graph takes a few MiB of the card. Steps of each length and part are some sixty; whoever
+    // has more starts anew.
+    static constexpr std::size_t kMostGraphs = 128;
+
     struct Entry {
         GraphExec graph;
         std::uint64_t recorded = 0;

@@ -95,6 +95,16 @@ TEST(Replay, CallsTheFunctionOnlyToRecord) {
     EXPECT_TRUE(backend->synchronize().ok());
 }
 
+TEST(Replay, StepsWithoutEndTakeNoMemoryWithoutEnd) {
+    auto backend = makeCard();
+    ASSERT_TRUE(backend);
+    Step step(*backend);
+    for (int i = 0; i < 300; ++i) backend->replay(std::to_string(i), [&] { return step.run(1); });
+    EXPECT_GT(backend->recordedSteps(), 0u);
+    EXPECT_LE(backend->recordedSteps(), 128u);
+    EXPECT_TRUE(backend->synchronize().ok());
+}
+
 TEST(Replay, KeepsNothingOfAStepThatBrokeOff) {
     auto backend = makeCard();
     ASSERT_TRUE(backend);
