@@ -9,6 +9,7 @@
 
 int main(int argc, char** argv) {
     testing::InitGoogleTest(&argc, argv);
+    if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();
     const cuda::CardState card = cuda::probeCard();
     if (!card.present) {
         std::printf("skipped: no GPU (%s)\n", card.reason.c_str());
