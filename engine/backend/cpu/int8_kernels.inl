@@ -398,8 +398,9 @@ KERNEL_INLINE void groupStep(const Format& f, Dots& dots, const ActivationUnit* 
             f.template scales<g>(sc);
         }
         for (int c = 0; c < columns; ++c) {
+            // Onto zero, so that a sum of nothing is 0 and not -0 where scales are negative.
             F isum = fma(sc[1], dots.template sum<g, 1>(x[c], c),
-                         sc[0] * dots.template sum<g, 0>(x[c], c));
+                         fma(sc[0], dots.template sum<g, 0>(x[c], c), zeroF()));
             if constexpr (Format::subBlock == 16)
                 isum = isum + fma(sc[3], dots.template sum<g, 3>(x[c], c),
                                   sc[2] * dots.template sum<g, 2>(x[c], c));
