@@ -3,6 +3,10 @@
 #include "engine/backend/backend.h"
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/base/memory_info.h"
+#if defined(GLINT_CUDA)
+#    include "cuda/ceilings.h"
+#    include "cuda/cuda_backend.h"
+#endif
 
 #include <algorithm>
 #include <barrier>
@@ -104,6 +108,12 @@ double readBandwidth(engine::CpuBackend& backend) {
 
 MemorySpeed memorySpeed(engine::Backend& backend) {
     if (auto* cpu = dynamic_cast<engine::CpuBackend*>(&backend)) return {readBandwidth(*cpu), 0};
+#if defined(GLINT_CUDA)
+    if (auto* card = dynamic_cast<cuda::CudaBackend*>(&backend)) {
+        if (auto measured = cuda::measureCeilings(*card, card->launcher()))
+            return {measured->readBytesPerSecond, measured->launchGapSeconds};
+    }
+#endif
     return {};
 }
 
