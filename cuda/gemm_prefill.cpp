@@ -13,7 +13,6 @@ namespace {
 using engine::QuantType;
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() / 4; // of a count in args
-constexpr int kMaxWarps = kMaxPrefillThreads / 32;
 constexpr std::int64_t kTurns = GemmPrefill::kTurnBytes / std::int64_t(sizeof(std::uint32_t)) - 2;
 
 KernelId kernelOf(QuantType type) {
@@ -48,7 +47,7 @@ struct Plan {
 };
 
 int warpsOf(const Plan& plan) {
-    return plan.blockRowTiles * plan.blockTiles / kPrefillWarpTiles;
+    return plan.blockRowTiles / kPrefillWarpRowTiles * (plan.blockTiles / kPrefillWarpTiles);
 }
 int stageBytes(const Plan& plan, int unitBytes) {
     return plan.blockRowTiles * unitBytes + plan.blockTiles * int(sizeof(ActivationTile));
@@ -76,30 +75,30 @@ struct Work {
     }
 };
 
-// Clocks of one unit on a multiprocessor with so many warps at work. A warp issues about 1,100
-// instructions for a unit; each of the four schedulers issues one at a time, and how often it has
-// one that is ready grows with its warps.
+// Clocks of one unit on a multiprocessor with so many warps at work: what the busiest of the four
+// schedulers needs for its one or two, or what the copies need.
 double unitClocks(int warps, double bytes) {
-    constexpr double kInstructions = 1100, kBytesPerClock = 18; // from the second-level cache
-    constexpr std::array<double, 5> kIssue = {1, 0.3, 0.5, 0.62, 0.7}; // by warps per scheduler
-    const int each = std::min<int>((warps + 3) / 4, 4);
-    return std::max(each * kInstructions / kIssue[std::size_t(each)], bytes / kBytesPerClock);
+    constexpr double kOne = 3200, kTwo = 5300, kBytesPerClock = 18; // from the second-level cache
+    return std::max(warps <= 4 ? kOne : kTwo, bytes / kBytesPerClock);
 }
 
 double expectedClocks(const Work& work, const Plan& plan) {
     const UnitLayout& layout = work.layout();
     const std::int64_t items = work.tiles(plan) * (plan.split ? layout.segments : 1);
-    const double units = double(layout.units) / (plan.split ? layout.segments : 1);
     const std::int64_t atOnce = std::int64_t(work.multiprocessors) * plan.blocksAtOnce;
     const std::int64_t rounds = items / atOnce, left = pieces(items % atOnce, work.multiprocessors);
+    // Of an item. At a segment's end sums are stored, mostly onto what is there.
+    constexpr double kEndClocks = 3000;
+    const double part = plan.split ? double(layout.segments) : 1.0;
     const auto clocks = [&](int blocks) {
-        return unitClocks(blocks * warpsOf(plan),
-                          double(blocks) * stageBytes(plan, layout.unitBytes));
+        const double bytes = double(blocks) * stageBytes(plan, layout.unitBytes);
+        return layout.units / part * unitClocks(blocks * warpsOf(plan), bytes) +
+               layout.segments / part * kEndClocks;
     };
-    double all = units * double(rounds) * clocks(plan.blocksAtOnce);
-    if (left > 0) all += units * clocks(int(left));
+    double all = double(rounds) * clocks(plan.blocksAtOnce);
+    if (left > 0) all += clocks(int(left));
     // Two stages hide less than three, and segments that are divided wait for each other.
-    return all * (plan.stages == 2 ? 1.03 : 1.0) * (plan.split ? 1.01 : 1.0);
+    return all * (plan.stages == 2 ? 1.1 : 1.0) * (plan.split ? 1.01 : 1.0);
 }
 
 // The plan that should be fastest: whole rounds of blocks on all multiprocessors count as much as
@@ -107,22 +106,23 @@ double expectedClocks(const Work& work, const Plan& plan) {
 Plan bestPlan(const Work& work) {
     const UnitLayout& layout = work.layout();
     Plan best;
-    for (const int blockTiles : {kPrefillWarpTiles, 2 * kPrefillWarpTiles})
-        for (int rowTiles = 1; rowTiles * blockTiles <= kMaxWarps * kPrefillWarpTiles; ++rowTiles)
+    for (int warpColumns = 1; warpColumns <= kMaxPrefillWarps; warpColumns *= 2)
+        for (int warpRows = 1; warpRows * warpColumns <= kMaxPrefillWarps; ++warpRows)
             for (int stages = 2; stages <= kMaxPrefillStages; ++stages)
                 for (const bool split : {false, true}) {
-                    Plan plan{rowTiles, blockTiles, stages, split};
+                    Plan plan{warpRows * kPrefillWarpRowTiles, warpColumns * kPrefillWarpTiles,
+                              stages, split};
                     const int bytes = sharedBytes(plan, layout.unitBytes);
                     if (bytes > work.sharedLimit) continue;
                     if (split && (layout.segments == 1 || work.tiles(plan) > kTurns)) continue;
                     // A block takes 1 KiB more than it asks for, and a multiprocessor has that
                     // more.
-                    plan.blocksAtOnce = std::min(kMaxWarps / warpsOf(plan),
+                    plan.blocksAtOnce = std::min(kMaxPrefillWarps / warpsOf(plan),
                                                  (work.sharedLimit + 1024) / (bytes + 1024));
                     plan.clocks = expectedClocks(work, plan);
                     if (best.stages == 0 || plan.clocks < best.clocks) best = plan;
                 }
-    CHECK(best.stages > 0); // one row tile fits everywhere
+    CHECK(best.stages > 0); // the smallest tile fits everywhere
     return best;
 }
 

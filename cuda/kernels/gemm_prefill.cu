@@ -1,74 +1,41 @@
 // Products of many rows of activations with quantised weights.
 //
-// Math: the integers and floats of engine/backend/int8_format.h through unitProduct
-//   (unit_product.cuh), as gemm_rows.cu has them: unit values are added in ascending order inside a
-//   segment, from -0, which leaves the first value as it is; out = first segment, then out +
-//   segment in ascending order. So the bits are the processor's and those of the row kernels.
+// Math: the integers and floats of engine/backend/int8_format.h (tile_products.cuh), as
+// gemm_rows.cu
+//   has them: unit values are added in ascending order inside a segment, from -0, which leaves the
+//   first value as it is; out = first segment, then out + segment in ascending order. So the bits
+//   are the processor's and those of the row kernels.
 // Shapes: weights as units (unit_layout.h), up to kMaxPrefillJobs matrices of one type and K;
 //   activations as records [unit][tile of 8 rows] (formats.h); out F32 [rows][weight rows], any
 //   stride. Everything may be ragged: a row tile beyond the matrix is computed and not stored.
 // Traffic: per unit a block reads blockRowTiles units of weights and blockTiles records (2,880 B).
-//   With 8 x 16 tiles of Q4_K that is 64 KB for 128 x 128 x 256 products, 11 bytes per clock and
-//   multiprocessor from the second-level cache at 5,900 clocks per unit. Blocks that take items one
-//   after the other share the weights, so each weight comes from memory about once. Shared memory
-//   gives a warp 17 reads per 16 x 8 x 256 products, 28 of its 142 / 4 clocks.
+//   With 16 x 8 tiles of Q4_K that is 60 KB for 256 x 64 x 256 products. Blocks that take items one
+//   after the other share the weights, so each weight comes from memory about once. A warp reads
+//   2.3 KB of shared memory for 16 x 8 x 256 products.
 // Launch: blocks stay and take items (GemmPrefillArgs) from a counter in ascending order, so that
 // an
 //   item's earlier segments are always done or in work and no block can wait for one that has not
-//   begun. A warp makes 16 x 64 products of a unit: 32 sums and 32 floats of the unit in registers,
+//   begun. A warp makes 32 x 64 products of a unit: 64 sums and 64 floats of the unit in registers,
 //   activations straight from shared memory. Stages hold a unit's weights and activations for the
-//   block; the warp that leaves a stage last starts the copies of what comes next into it, so no
-//   warp waits for another, nor is one lost to copying. 512 threads of 128 registers or fewer; how
-//   many, and how many stages, the host chooses for the matrix and the card. Q4_K: 1,080
-//   instructions per warp and unit (80 products of the tensor cores, 282 integer multiply-adds, 160
-//   conversions, 288 float operations, 137 shared reads, the rest unpacks 16 rows for 8 tiles),
-//   1,140 with the loop. Issue slots are the limit; the multiply pipes and the tensor cores are
-//   about half busy then.
+//   block; the warps take turns at starting the copies into a stage that all have left. Up to 8
+//   warps of 255 registers in a block; how many, and how many stages, the host chooses for the
+//   matrix and the card. Q4_K: 2,100 instructions per warp and unit (160 products of the tensor
+//   cores, 580 integer multiply-adds, 320 conversions, 128 16-byte shared reads), 366 of them four
+//   times. Issue slots are the limit.
 // Needs: sm_75; bulk copies from sm_90, asynchronous copies from sm_80.
 
 #include "cuda/kernels/copy.cuh"
 #include "cuda/kernels/gemm_prefill_args.h"
-#include "cuda/kernels/unit_product.cuh"
+#include "cuda/kernels/tile_products.cuh"
 
 namespace cuda {
 namespace {
 
-constexpr int kNT = kPrefillWarpTiles;
 template<QuantType T> inline constexpr int kBytesOf = unitBytes(T);
-
-// Activations of one unit where the copy has put them: records of kNT tiles in shared memory. They
-// are read when they are needed; registers are for sums.
-template<QuantType T> struct SharedActs {
-    const ActivationTile* m_tiles;
-    int m_lane;
-
-    __device__ __forceinline__ uint4 fragment(int c, int s) const {
-        return *reinterpret_cast<const uint4*>(m_tiles[c].q[s][m_lane]);
-    }
-    __device__ __forceinline__ float dx(int c, int i, int s) const {
-        return m_tiles[c].dx[2 * (m_lane & 3) + i][s];
-    }
-    __device__ __forceinline__ std::uint32_t high(int c) const {
-        if constexpr (kBlockSums<T> == BlockSums::Scaled16)
-            return *reinterpret_cast<const std::uint32_t*>(m_tiles[c].high16[m_lane]);
-        return *reinterpret_cast<const std::uint32_t*>(m_tiles[c].high32[m_lane]);
-    }
-    __device__ __forceinline__ std::uint32_t low(int c) const {
-        if constexpr (kBlockSums<T> == BlockSums::Scaled16)
-            return *reinterpret_cast<const std::uint32_t*>(m_tiles[c].low16[m_lane]);
-        return *reinterpret_cast<const std::uint32_t*>(m_tiles[c].low32[m_lane]);
-    }
-    __device__ __forceinline__ float ds(int c, int i) const {
-        const float* all = kBlockSums<T> == BlockSums::Scaled16 ? m_tiles[c].ds16 : m_tiles[c].ds32;
-        return all[2 * (m_lane & 3) + i];
-    }
-    __device__ __forceinline__ int sum(int c, int i, int block) const {
-        return m_tiles[c].sum32[2 * (m_lane & 3) + i][block];
-    }
-};
+constexpr int kNT = kPrefillWarpTiles, kRowTiles = kPrefillWarpRowTiles;
 
 constexpr int kNoItem = -1;    // the end has been told
-constexpr int kEndToTell = -2; // nothing is left to fetch, the consumers do not know yet
+constexpr int kEndToTell = -2; // nothing is left to fetch, which the stages do not say yet
 
 // What a stage holds.
 struct Note {
@@ -86,8 +53,8 @@ struct Cursor {
 
 struct Control {
     SharedBarrier full[kMaxPrefillStages];
+    SharedBarrier empty[kMaxPrefillStages]; // a phase: all warps have left the stage
     Note notes[kMaxPrefillStages];
-    unsigned left[kMaxPrefillStages]; // warps that need the stage no more
     Cursor cursor;
 };
 static_assert(sizeof(Control) <= kPrefillControlBytes);
@@ -119,7 +86,7 @@ __device__ __forceinline__ int firstSegment(const GemmPrefillArgs& args, int ite
     return args.split && item >= 0 ? item / args.tiles : 0;
 }
 
-// The next item, or kEndToTell. By one lane.
+// The next item, or kEndToTell. By one lane, and not again after kEndToTell.
 __device__ __forceinline__ int takeItem(const GemmPrefillArgs& args) {
     const unsigned item = atomicAdd(args.turns, 1u);
     if (item < unsigned(args.items)) return int(item);
@@ -149,8 +116,9 @@ __device__ __forceinline__ unsigned arrivalsOf(const GemmPrefillArgs& args) {
     return unsigned(copiesOf(args)) * copyArrivals() + 1;
 }
 
-// Fetches the cursor's unit into a stage that nobody uses, and moves the cursor on. By one warp. A
-// function of its own: inside the loop it would take registers from the sums.
+// Fetches the cursor's unit into a stage that nobody uses, and moves the cursor on. By one warp,
+// while no other does. A function of its own: inside the loop it would take registers from the
+// sums.
 template<QuantType T>
 __device__ __noinline__ void refill(const GemmPrefillArgs& args, unsigned char* stages,
                                     Control& control, int stage, int lane) {
@@ -165,12 +133,12 @@ __device__ __noinline__ void refill(const GemmPrefillArgs& args, unsigned char* 
             control.cursor.item = kNoItem;
             for (unsigned i = arrivalsOf(args); i > 0; --i) arrive(full);
         }
+        __syncwarp();
         return;
     }
 
     const bool last = at.unit + 1 == unitsOf(args, at.segment);
     if (lane == 0) {
-        control.left[stage] = 0;
         control.notes[stage] = {at.item, at.segment, last};
         arrive(full);
     }
@@ -220,6 +188,7 @@ __device__ __noinline__ void refill(const GemmPrefillArgs& args, unsigned char* 
         }
         control.cursor = next;
     }
+    __syncwarp();
 }
 
 // Until `needed` warps have added their segments to the tile; their writes can be seen then.
@@ -243,16 +212,48 @@ __device__ __forceinline__ void passTurn(std::uint32_t* turn, unsigned all, int 
     }
 }
 
+// Sums of a segment into out, or onto what is there. `row`, `column`: the lane's first element.
+__device__ __forceinline__ void store(const float (&sum)[kRowTiles][kNT][4],
+                                      const GemmPrefillJob& job, int rows, int row, int column,
+                                      bool onto) {
+    float* const out = job.out + column * job.outStride + row;
+    const auto isThere = [&](int r, int c, int i) {
+        return row + kUnitRows * r + 8 * (i >> 1) < job.weightRows &&
+               column + 8 * c + (i & 1) < rows;
+    };
+    const auto place = [&](int r, int c, int i) {
+        return out + (8 * c + (i & 1)) * job.outStride + kUnitRows * r + 8 * (i >> 1);
+    };
+    // All loads are in flight together, for they come from the second-level cache.
+    float all[kRowTiles][kNT][4];
+#pragma unroll
+    for (int r = 0; r < kRowTiles; ++r)
+#pragma unroll
+        for (int c = 0; c < kNT; ++c)
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+                all[r][c][i] = onto && isThere(r, c, i) ? __ldcg(place(r, c, i)) : -0.0f;
+#pragma unroll
+    for (int r = 0; r < kRowTiles; ++r)
+#pragma unroll
+        for (int c = 0; c < kNT; ++c)
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+                if (isThere(r, c, i)) *place(r, c, i) = __fadd_rn(all[r][c][i], sum[r][c][i]);
+}
+
 template<QuantType T> __device__ __forceinline__ void prefillKernel(const GemmPrefillArgs& args) {
     extern __shared__ __align__(128) unsigned char shared[];
     Control& control = *reinterpret_cast<Control*>(shared);
     unsigned char* stages = shared + kPrefillControlBytes;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    const int warpRow = warp % args.blockRowTiles,
-              warpColumn = warp / args.blockRowTiles * kPrefillWarpTiles;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int warps = blockDim.x / 32;
 
     if (threadIdx.x == 0) {
-        for (int i = 0; i < args.stages; ++i) initBarrier(control.full[i], arrivalsOf(args));
+        for (int i = 0; i < args.stages; ++i) {
+            initBarrier(control.full[i], arrivalsOf(args));
+            initBarrier(control.empty[i], unsigned(warps));
+        }
         publishBarriers();
     }
     waitForPrevious();
@@ -263,42 +264,40 @@ template<QuantType T> __device__ __forceinline__ void prefillKernel(const GemmPr
     }
     __syncthreads();
     if (warp == 0)
-        for (int i = 0; i < args.stages; ++i) {
-            refill<T>(args, stages, control, i, lane);
-            __syncwarp();
-        }
+        for (int i = 0; i < args.stages; ++i) refill<T>(args, stages, control, i, lane);
 
-    float sum[kNT][4];
-#pragma unroll
-    for (int c = 0; c < kNT; ++c)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) sum[c][i] = -0.0f; // x + -0 is x, of both zeros too
+    const int rowWarps = args.blockRowTiles / kRowTiles;
+    const int warpRow = warp % rowWarps * kRowTiles, warpColumn = warp / rowWarps * kNT;
+    float sum[kRowTiles][kNT][4];
+    fill(sum, -0.0f); // x + -0 is x, of both zeros too
 
+    int before = -1; // the stage of the unit before
+    unsigned beforeParity = 0;
+    int duty = 0; // the warp that refills at the end of this unit
     for (int stage = 0, parity = 0;;) {
         wait(control.full[stage], parity);
         if (control.notes[stage].item == kNoItem) break;
         const unsigned char* from = stages + stage * args.stageBytes;
         const auto* tiles =
-            reinterpret_cast<const ActivationTile*>(from + args.blockRowTiles * kBytesOf<T>);
-        float v[kNT][4];
-        unitProduct<T>(v, from + warpRow * kBytesOf<T>, SharedActs<T>{tiles + warpColumn, lane},
-                       lane);
-#pragma unroll
-        for (int c = 0; c < kNT; ++c)
-#pragma unroll
-            for (int i = 0; i < 4; ++i) sum[c][i] = __fadd_rn(sum[c][i], v[c][i]);
+            reinterpret_cast<const ActivationTile*>(from + args.blockRowTiles * kBytesOf<T>) +
+            warpColumn;
+        const auto refillBefore = [&] {
+            if (warp != duty || before < 0) return;
+            wait(control.empty[before], beforeParity);
+            refill<T>(args, stages, control, before, lane);
+        };
+        if (args.stages == 2) refillBefore();
+        addUnits<T>(sum, from + warpRow * kBytesOf<T>, tiles, lane);
 
+        // The warps take turns at filling the stage of the unit before again. By now all have left
+        // it, as good as always, and with three stages there is time until they need it.
+        if (args.stages > 2) refillBefore();
+        if (++duty == warps) duty = 0;
         const Note note = control.notes[stage]; // not earlier: registers are short above
-        // Whoever leaves a stage last fetches what comes next into it.
         __syncwarp();
-        unsigned before = 0;
-        if (lane == 0) {
-            __threadfence_block();
-            before = atomicAdd(&control.left[stage], 1u);
-            __threadfence_block();
-        }
-        if (__shfl_sync(0xffffffffu, before, 0) + 1 == unsigned(warps))
-            refill<T>(args, stages, control, stage, lane);
+        if (lane == 0) arrive(control.empty[stage]);
+        before = stage;
+        beforeParity = unsigned(parity);
         if (++stage == args.stages) stage = 0, parity ^= 1;
         if (!note.last) continue;
 
@@ -306,19 +305,9 @@ template<QuantType T> __device__ __forceinline__ void prefillKernel(const GemmPr
         const GemmPrefillJob& job = args.jobs[place.job];
         std::uint32_t* turn = args.turns + 2 + note.item % args.tiles;
         if (args.split && note.segment > 0) awaitTurn(turn, unsigned(note.segment * warps), lane);
-        const int firstRow = (place.rowTile + warpRow) * kUnitRows + (lane >> 2);
-        const int firstColumn = (place.column + warpColumn) * kTileRows + 2 * (lane & 3);
-#pragma unroll
-        for (int c = 0; c < kNT; ++c)
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                const int row = firstRow + 8 * (i >> 1), column = firstColumn + 8 * c + (i & 1);
-                if (row < job.weightRows && column < args.rows) {
-                    float* to = job.out + column * job.outStride + row;
-                    *to = note.segment == 0 ? sum[c][i] : __fadd_rn(__ldcg(to), sum[c][i]);
-                }
-                sum[c][i] = -0.0f;
-            }
+        store(sum, job, args.rows, (place.rowTile + warpRow) * kUnitRows + (lane >> 2),
+              (place.column + warpColumn) * kTileRows + 2 * (lane & 3), note.segment > 0);
+        fill(sum, -0.0f);
         if (args.split) passTurn(turn, unsigned(args.segments * warps), lane);
     }
     finishCopies();
@@ -328,7 +317,7 @@ template<QuantType T> __device__ __forceinline__ void prefillKernel(const GemmPr
 
 extern "C" {
 #define GLINT_PREFILL(name, type)                                                                  \
-    __global__ void __launch_bounds__(kMaxPrefillThreads, 1)                                       \
+    __global__ void __launch_bounds__(32 * kMaxPrefillWarps, 1)                                    \
         gemm_prefill_##name(const __grid_constant__ GemmPrefillArgs args) {                        \
         prefillKernel<QuantType::type>(args);                                                      \
     }

@@ -7,11 +7,15 @@
 
 namespace cuda {
 
-inline constexpr int kPrefillWarpTiles = 8;      // tiles of 8 rows of activations that a warp makes
-inline constexpr int kMaxPrefillThreads = 512;   // 128 registers each
+inline constexpr int kMaxPrefillWarps = 8;       // of a block, 255 registers a thread
 inline constexpr int kMaxPrefillStages = 4;      // of weights and activations on their way
 inline constexpr int kMaxPrefillJobs = 8;        // of one launch
 inline constexpr int kPrefillControlBytes = 256; // shared memory besides the stages
+
+// What a warp makes of a unit: products of so many row tiles (16 weight rows) and tiles (8 rows of
+// activations).
+inline constexpr int kPrefillWarpRowTiles = 2;
+inline constexpr int kPrefillWarpTiles = 8;
 
 struct GemmPrefillJob {
     const std::uint8_t* units = nullptr;
@@ -40,9 +44,9 @@ struct GemmPrefillArgs {
     std::int32_t itemBytes = 0; // of weights: a row tile and a segment
     std::int32_t split = 0;
     std::int32_t items = 0, tiles = 0, columnBlocks = 0;
-    std::int32_t blockRowTiles = 0; // warps = blockRowTiles * blockTiles / kPrefillWarpTiles
-    std::int32_t blockTiles = 0;
-    std::int32_t stages = 0; // 2 or more
+    std::int32_t blockRowTiles = 0; // a multiple of kPrefillWarpRowTiles
+    std::int32_t blockTiles = 0;    // a multiple of kPrefillWarpTiles
+    std::int32_t stages = 0;        // 2 or more
     std::int32_t stageBytes = 0;
 };
 

@@ -33,8 +33,7 @@ __device__ __forceinline__ std::uint32_t selectBytes(std::uint32_t a, std::uint3
 
 // Byte n of the word, with its sign.
 __device__ __forceinline__ int signedByte(std::uint32_t word, int n) {
-    return static_cast<int>(
-        selectBytes(word, word, n | (8 + n) << 4 | (8 + n) << 8 | (8 + n) << 12));
+    return static_cast<int>(selectBytes(word, word, 0x8880u + 0x1111u * static_cast<unsigned>(n)));
 }
 
 // 16 bytes, one of their words, and the two half floats of a word.
@@ -107,7 +106,7 @@ struct PackedScales {
     // 16 * sc[2 s], from a byte with the low four bits on top and one with the upper two.
     __device__ __forceinline__ int even16(int s, int r) const {
         return static_cast<int>(selectBytes(m_even[r], m_evenTop[r],
-                                            s | (4 + s) << 4 | (12 + s) << 8 | (12 + s) << 12));
+                                            0xcc40u + 0x1111u * static_cast<unsigned>(s)));
     }
     __device__ __forceinline__ int odd(int s, int r) const {
         return signedByte(m_odd[r], s);
