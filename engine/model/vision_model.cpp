@@ -11,10 +11,16 @@ namespace engine {
 
 namespace {
 
-// Everything but attention works on this many rows at a time, which keeps the wide rows of the
-// feed-forward and of the projector small beside the picture's residual.
-constexpr int kChunkPatches = 512;
-constexpr int kChunkCells = 128;
+// Everything but attention works on at most this many rows at a time: the wide rows of the
+// feed-forward and of the projector then fit where queries, keys and values are during attention.
+constexpr int kChunkPatches = 2048;
+constexpr int kChunkCells = 512;
+
+// Rows of each chunk when `total` rows are cut into as few as possible, all about equally large.
+std::int64_t chunkRows(std::int64_t total, std::int64_t most) {
+    const std::int64_t chunks = (total + most - 1) / most, each = (total + chunks - 1) / chunks;
+    return std::min(most, (each + 63) / 64 * 64); // whole tiles of a matrix product
+}
 
 // A linear mix of two rows (or columns) of the position table.
 struct Tap {
@@ -53,15 +59,17 @@ struct VisionModel::State {
 
     Buffer memory;
     std::unique_ptr<Activations> activations;
-    Tensor x, q, k, v, o;    // [patches, width]
-    Tensor positions;        // I32 [patches, 2]: column + 1, row + 1
-    Tensor cellRows;         // I32 [maxCells, mergeSize^2]: rows of x that make a cell
+    Tensor x, q, k, v, o; // [patches, width]
+    Tensor positions;     // I32 [patches, 2]: column + 1, row + 1
+    Tensor cellRows;      // I32 [maxCells, mergeSize^2]: rows of x that make a cell
+    Tensor rows;          // [maxCells, projectionWidth] the result
+    // The following take memory of q, k, v and o while that is not in use; y that of o.
+    Tensor y;                // [kChunkPatches, width] a normed input, or what is added to x
     Tensor pixels;           // [kChunkPatches, 3 * patchSize^2]
-    Tensor y;                // [kChunkPatches, width] what is added to the residual
+    Tensor added;            // [kChunkPatches, width] what the attention adds to x
     Tensor ffn;              // [kChunkPatches, ffnWidth]
     Tensor merged;           // [kChunkCells, mergeSize^2 * width]
     Tensor middle0, middle1; // [kChunkCells, rows of project0, of project1]
-    Tensor rows;             // [maxCells, projectionWidth] the result
 
     // Of the picture being encoded.
     std::int64_t patches = 0;
@@ -84,8 +92,9 @@ struct VisionModel::State {
     void project(std::int64_t cells, const Trace& trace);
     template<class Body> // body(first row, number of rows)
     void eachChunk(Body&& body) const {
-        for (std::int64_t first = 0; first < patches; first += kChunkPatches)
-            body(first, std::min<std::int64_t>(kChunkPatches, patches - first));
+        const std::int64_t each = chunkRows(patches, kChunkPatches);
+        for (std::int64_t first = 0; first < patches; first += each)
+            body(first, std::min(each, patches - first));
     }
 };
 
@@ -93,25 +102,37 @@ Result<void> VisionModel::State::makeBuffers() {
     const std::int64_t most = std::int64_t(maxCells) * mergedPatches();
     const std::int64_t pixelColumns = weights->patchEmbedding->columns;
     const std::int64_t mergedColumns = weights->project0->columns;
+    const std::int64_t patchRows = std::min<std::int64_t>(kChunkPatches, most);
+    const std::int64_t cellRowsAtOnce = std::min(kChunkCells, maxCells);
     auto allocated =
         allocateLayout(backend, "working memory of the vision part", [&](BufferLayout& layout) {
             const auto f32 = [&](std::int64_t n, std::int64_t columns) {
                 return layout.add(ElementType::F32, n, columns);
             };
             x = f32(most, spec.width);
+            positions = layout.add(ElementType::I32, most, 2);
+            cellRows = layout.add(ElementType::I32, maxCells, mergedPatches());
+            rows = f32(maxCells, spec.projectionWidth);
+
+            // o first, since it is the input of what y adds to x.
+            const std::int64_t shared = layout.offset();
+            o = f32(most, spec.width);
+            const std::int64_t behind = layout.offset();
             q = f32(most, spec.width);
             k = f32(most, spec.width);
             v = f32(most, spec.width);
-            o = f32(most, spec.width);
-            positions = layout.add(ElementType::I32, most, 2);
-            cellRows = layout.add(ElementType::I32, maxCells, mergedPatches());
-            pixels = f32(kChunkPatches, pixelColumns);
-            y = f32(kChunkPatches, spec.width);
-            ffn = f32(kChunkPatches, spec.ffnWidth);
-            merged = f32(kChunkCells, mergedColumns);
-            middle0 = f32(kChunkCells, weights->project0->rows);
-            middle1 = f32(kChunkCells, weights->project1->rows);
-            rows = f32(maxCells, spec.projectionWidth);
+            layout.goBackTo(shared);
+            y = f32(patchRows, spec.width);
+            layout.goBackTo(behind);
+            pixels = f32(patchRows, pixelColumns);
+            layout.goBackTo(behind);
+            added = f32(patchRows, spec.width);
+            layout.goBackTo(behind);
+            ffn = f32(patchRows, spec.ffnWidth);
+            layout.goBackTo(behind);
+            merged = f32(cellRowsAtOnce, mergedColumns);
+            middle0 = f32(cellRowsAtOnce, weights->project0->rows);
+            middle1 = f32(cellRowsAtOnce, weights->project1->rows);
         });
     if (!allocated) return allocated.error();
     memory = std::move(*allocated);
@@ -119,11 +140,11 @@ Result<void> VisionModel::State::makeBuffers() {
     const std::int64_t widest =
         std::max({pixelColumns, std::int64_t(spec.width), std::int64_t(spec.ffnWidth),
                   mergedColumns, weights->project0->rows, weights->project1->rows});
-    auto made = backend.makeActivations(std::max(kChunkPatches, kChunkCells), widest);
+    auto made = backend.makeActivations(std::max(patchRows, cellRowsAtOnce), widest);
     if (!made) return made.error();
     activations = std::move(*made);
     hostRows.reserve(
-        static_cast<std::size_t>(kChunkPatches * std::max<std::int64_t>(pixelColumns, spec.width)));
+        static_cast<std::size_t>(patchRows * std::max<std::int64_t>(pixelColumns, spec.width)));
     return {};
 }
 
@@ -255,9 +276,9 @@ void VisionModel::State::queriesKeysValues(const VisionWeights::Layer& w) {
 
 void VisionModel::State::addAttention(const VisionWeights::Layer& w) {
     eachChunk([&](std::int64_t first, std::int64_t count) {
-        const Tensor ys = y.rowRange(0, count);
-        linear(o.rowRange(first, count), *w.out, w.outBias, ys);
-        backend.add(x.rowRange(first, count), ys);
+        const Tensor out = added.rowRange(0, count);
+        linear(o.rowRange(first, count), *w.out, w.outBias, out);
+        backend.add(x.rowRange(first, count), out);
     });
 }
 
@@ -275,8 +296,9 @@ void VisionModel::State::addFfn(const VisionWeights::Layer& w) {
 
 // Cells of mergeSize x mergeSize patches become rows with the channel as the outer index.
 void VisionModel::State::project(std::int64_t cells, const Trace& trace) {
-    for (std::int64_t first = 0; first < cells; first += kChunkCells) {
-        const std::int64_t count = std::min<std::int64_t>(kChunkCells, cells - first);
+    const std::int64_t each = chunkRows(cells, kChunkCells);
+    for (std::int64_t first = 0; first < cells; first += each) {
+        const std::int64_t count = std::min(each, cells - first);
         const Tensor in = merged.rowRange(0, count), out = rows.rowRange(first, count);
         const Tensor a = middle0.rowRange(0, count), b = middle1.rowRange(0, count);
         backend.gatherRows(x.rowRange(0, patches), cellRows.rowRange(first, count), in);

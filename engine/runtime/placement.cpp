@@ -81,10 +81,13 @@ std::int64_t visionWorkingBytes(const VisionSpec& spec) {
     const std::int64_t merged = perCell * spec.width;
     // The projector's inner width is not in the metadata; the release has 4096 for a width of 1536.
     const std::int64_t inner = std::max<std::int64_t>(merged, spec.projectionWidth);
-    const std::int64_t chunk = 512;
-    const std::int64_t values = cells * perCell * (5 * std::int64_t(spec.width) + 2) +
-                                cells * perCell + chunk * (pixels + spec.width + spec.ffnWidth) +
-                                chunk / 4 * 3 * inner + cells * spec.projectionWidth;
+    const std::int64_t chunk = std::min<std::int64_t>(2048, cells * perCell);
+    // What a chunk needs takes the place of queries, keys and values.
+    const std::int64_t shared =
+        std::max({3 * cells * perCell * std::int64_t(spec.width),
+                  chunk * std::max(pixels, std::int64_t(spec.ffnWidth)), chunk / 4 * 3 * inner});
+    const std::int64_t values = cells * perCell * (2 * std::int64_t(spec.width) + 3) + shared +
+                                cells * spec.projectionWidth;
     return values * 4 +
            activationBytes(chunk, std::max({pixels, std::int64_t(spec.ffnWidth), inner})) + kMiB;
 }

@@ -50,11 +50,11 @@ TEST(VisionModel, RowsDoNotDependOnTheRoomForLargerPictures) {
     expectSameBits(first, app::hostRows(*backend, *again), "rows");
 }
 
-// 20 x 28 patches are more than one chunk of rows, and 140 cells more than one chunk of cells.
+// 48 x 48 patches are more than one chunk of rows, and 576 cells more than one chunk of cells.
 TEST(VisionModel, LargePictureEqualsOnOneAndTwoThreads) {
     const auto one = processor(CpuMath::Int8, 1), two = processor(CpuMath::Int8, 2);
-    const auto first = openTower(*one, 140), second = openTower(*two, 140);
-    const PatchedImage image = picture(first->spec(), 20, 28);
+    const auto first = openTower(*one, 576), second = openTower(*two, 576);
+    const PatchedImage image = picture(first->spec(), 48, 48);
     const auto a = first->model().encode(image, {});
     const auto b = second->model().encode(image, {});
     ASSERT_TRUE(a.ok() && b.ok());
@@ -64,10 +64,10 @@ TEST(VisionModel, LargePictureEqualsOnOneAndTwoThreads) {
 // What the text model does to a token's embedding, done once to a picture's rows.
 TEST(VisionModel, RowsAreTheProjectedOnesMadeUnitSize) {
     const auto backend = processor();
-    const auto run = openTower(*backend, 140);
+    const auto run = openTower(*backend, 576);
     std::vector<float> projected;
     const auto rows = run->model().encode(
-        picture(run->spec(), 20, 28), {}, [&](std::string_view stage, Tensor part) {
+        picture(run->spec(), 48, 48), {}, [&](std::string_view stage, Tensor part) {
             if (stage != "projected") return;
             const auto values = app::hostRows(*backend, part);
             projected.insert(projected.end(), values.begin(), values.end());
