@@ -274,8 +274,9 @@ struct Figures {
     std::int64_t peak = 0;
     std::int64_t files = 0; // bytes of all model files
     engine::MemoryByPart memory;
-    std::int64_t deviceUsed = 0; // of a card: all that is taken on it
-    bool peakIsOwn = false;      // the bandwidth test is not in it
+    // Of a card: all that is taken on it, before anything was loaded and at the end.
+    std::int64_t deviceBefore = 0, deviceUsed = 0;
+    bool peakIsOwn = false; // the bandwidth test is not in it
     double stepRate(const ContextFigures& f) const {
         return f.pass[0].median > 0 ? double(stepBytes) / f.pass[0].median : 0;
     }
@@ -340,6 +341,7 @@ nlohmann::json toJson(const Figures& f, const Plan& plan, bool drafting) {
         out["picture_tokens"] = f.pictureTokens;
     }
     if (f.deviceUsed > 0) {
+        out["device_used_before_bytes"] = f.deviceBefore;
         out["device_used_bytes"] = f.deviceUsed;
     } else {
         out["peak_bytes"] = f.peak;
@@ -410,7 +412,8 @@ void printTable(const Figures& f, const Plan& plan, bool drafting) {
     line("keys and values", "%9.1f MiB", mebibytes(f.memory.conversation));
     line("working memory", "%9.1f MiB", mebibytes(f.memory.working));
     if (f.deviceUsed > 0) {
-        line("taken on the card, all programs", "%9.1f MiB", mebibytes(f.deviceUsed));
+        line("taken on the card before loading", "%9.1f MiB", mebibytes(f.deviceBefore));
+        line("taken at the end, all programs", "%9.1f MiB", mebibytes(f.deviceUsed));
     } else {
         line("peak of the program", "%9.1f MiB%s", mebibytes(f.peak),
              f.peakIsOwn ? "" : " (or of the bandwidth test)");
@@ -432,6 +435,11 @@ Result<int> run(const Options& options) {
     f.stepBytes = *bytes;
     f.backend = (*backend)->name();
     f.ceiling = memorySpeed(**backend);
+    const auto takenOnCard = [](const engine::Backend& card) {
+        const engine::MemoryState state = card.memory();
+        return card.sharesFileMemory() ? 0 : state.totalBytes - state.freeBytes;
+    };
+    f.deviceBefore = takenOnCard(**backend);
     f.peakIsOwn = resetPeakMemory();
 
     const double start = now();
@@ -455,10 +463,7 @@ Result<int> run(const Options& options) {
     }
     f.peak = peakMemoryBytes();
     f.memory = (*engine)->memory();
-    if (!(*engine)->backend().sharesFileMemory()) {
-        const engine::MemoryState state = (*engine)->backend().memory();
-        f.deviceUsed = state.totalBytes - state.freeBytes;
-    }
+    f.deviceUsed = takenOnCard((*engine)->backend());
     for (const auto& path : {plan->files.target, plan->files.drafter, plan->files.projector}) {
         std::error_code error;
         const auto size = path.empty() ? 0 : std::filesystem::file_size(path, error);
