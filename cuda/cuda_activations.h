@@ -19,15 +19,14 @@ struct CudaActivations final : engine::Activations {
     DeviceBuffer floatMemory; // empty: without the rows themselves
     std::int64_t maxRows = 0;
     std::int64_t maxColumns = 0;
-    GraphGuard guard; // goes first, before the memory
+    engine::Tensor rowsAsTheyAre; // of the last quantize, for float weights
+    GraphGuard guard;             // goes first, before the memory
 
     // [unit][tile], ceil(rows / 8) tiles.
     ActivationTile* tiles() const { return reinterpret_cast<ActivationTile*>(tileMemory.data()); }
     bool keepsFloats() const { return bool(floatMemory); }
-    // F32 [rows, columns] of the last quantize.
-    engine::Tensor floats() const {
-        return {floatMemory.data(), engine::ElementType::F32, rows, columns, columns * 4};
-    }
+    // F32 [rows, columns] of the last quantize: what was quantized, or floatMemory.
+    engine::Tensor floats() const { return rowsAsTheyAre; }
 };
 
 } // namespace cuda

@@ -62,7 +62,8 @@ public:
     engine::Result<std::unique_ptr<engine::Weight>> importWeight(const engine::WeightSource& source,
                                                                  engine::WeightUse use) override;
     engine::Result<std::unique_ptr<engine::Activations>>
-    makeActivations(std::int64_t maxRows, std::int64_t maxColumns) override;
+    makeActivations(std::int64_t maxRows, std::int64_t maxColumns,
+                    std::span<const engine::Weight* const> users = {}) override;
     void copyIn(std::span<const std::byte> host, engine::Tensor to) override;
     engine::Result<void> copyOut(engine::Tensor from, std::span<std::byte> host) override;
     void copy(engine::Tensor from, engine::Tensor to) override;
@@ -94,6 +95,11 @@ public:
 
     void normQuantize(engine::Tensor x, engine::Tensor gamma, float eps, engine::Tensor scratch,
                       engine::Activations& out) override;
+    void layerNormQuantize(engine::Tensor x, engine::Tensor gamma, engine::Tensor beta, float eps,
+                           engine::Tensor scratch, engine::Activations& out) override;
+    void geluQuantize(engine::Tensor x, engine::Activations& out) override;
+    void swigluQuantize(engine::Tensor gate, engine::Tensor up, engine::Activations& out) override;
+    void gateQuantize(engine::Tensor x, engine::Tensor gate, engine::Activations& out) override;
     void postNormAdd(engine::Tensor x, engine::Tensor y, engine::Tensor postGamma,
                      float postEps) override;
     void matmulAdd(const engine::Weight& weight, const engine::Activations& in,

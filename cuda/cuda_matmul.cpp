@@ -38,7 +38,17 @@ QuantizedRows fill(Activations& activations, std::int64_t rows, std::int64_t col
     if (out.keepsFloats()) {
         target.floats = reinterpret_cast<float*>(out.floatMemory.data());
         target.floatStride = columns;
+        out.rowsAsTheyAre = {out.floatMemory.data(), engine::ElementType::F32, rows, columns,
+                             columns * 4};
     }
+    return target;
+}
+
+// The same for rows that stay where they are: only their 8-bit form is wanted.
+QuantizedRows fillFrom(Tensor x, Activations& activations) {
+    QuantizedRows target = fill(activations, x.rows, x.columns);
+    target.floats = nullptr;
+    static_cast<CudaActivations&>(activations).rowsAsTheyAre = x;
     return target;
 }
 
@@ -55,11 +65,28 @@ void CudaBackend::embed(const Weight& table, Tensor ids, Tensor out) {
 }
 
 void CudaBackend::quantize(Tensor x, Activations& out) {
-    m_rowOps->quantize(x, fill(out, x.rows, x.columns));
+    m_rowOps->quantize(x, fillFrom(x, out));
 }
 
 void CudaBackend::normQuantize(Tensor x, Tensor gamma, float eps, Tensor, Activations& out) {
     m_rowOps->normQuantize(x, gamma, eps, fill(out, x.rows, x.columns));
+}
+
+void CudaBackend::layerNormQuantize(Tensor x, Tensor gamma, Tensor beta, float eps, Tensor,
+                                    Activations& out) {
+    m_rowOps->layerNormQuantize(x, gamma, beta, eps, fill(out, x.rows, x.columns));
+}
+
+void CudaBackend::geluQuantize(Tensor x, Activations& out) {
+    m_rowOps->geluQuantize(x, fill(out, x.rows, x.columns));
+}
+
+void CudaBackend::swigluQuantize(Tensor gate, Tensor up, Activations& out) {
+    m_rowOps->swigluQuantize(gate, up, fill(out, gate.rows, gate.columns));
+}
+
+void CudaBackend::gateQuantize(Tensor x, Tensor gate, Activations& out) {
+    m_rowOps->gateQuantize(x, gate, fill(out, x.rows, x.columns));
 }
 
 // ---- products
@@ -110,7 +137,10 @@ void CudaBackend::multiplyFewRows(std::span<const MatmulJob> jobs, const CudaAct
             CHECK(count > 1); // there is room for the largest
             count /= 2;
         }
-        for (std::size_t i = 0; i < count; ++i) m_gemmRows->reduce(sums[i], jobs[i].out);
+        for (std::size_t i = 0; i < count; ++i) {
+            m_gemmRows->reduce(sums[i], jobs[i].out);
+            if (jobs[i].bias.data) m_rowOps->add(jobs[i].out, jobs[i].bias);
+        }
         jobs = jobs.subspan(count);
     }
 }
@@ -131,12 +161,13 @@ void CudaBackend::matmul(std::span<const MatmulJob> jobs, const Activations& x) 
             }
             m_gemmFloat->multiply({weight.data, weight.type, weight.rows, weight.columns},
                                   in.floats(), job.out);
+            if (job.bias.data) m_rowOps->add(job.out, job.bias);
         } else {
             CHECK(weight.form == WeightForm::Units);
             if (in.rows <= kMaxStepRows) {
                 few.push_back(job);
             } else {
-                many.push_back({&weight.layout, unitsOf(weight), job.out});
+                many.push_back({&weight.layout, unitsOf(weight), job.out, job.bias});
             }
         }
     }

@@ -165,8 +165,9 @@ Result<void> CudaBackend::growSums(const UnitLayout& layout) {
     return {};
 }
 
-Result<std::unique_ptr<Activations>> CudaBackend::makeActivations(std::int64_t maxRows,
-                                                                  std::int64_t maxColumns) {
+Result<std::unique_ptr<Activations>>
+CudaBackend::makeActivations(std::int64_t maxRows, std::int64_t maxColumns,
+                             std::span<const Weight* const> users) {
     CHECK(maxRows > 0 && maxColumns > 0 && !m_graphs->recording());
     if (m_context->failed()) return m_context->error();
 
@@ -179,7 +180,10 @@ Result<std::unique_ptr<Activations>> CudaBackend::makeActivations(std::int64_t m
         "memory for activations");
     if (!memory) return memory.error();
     made->tileMemory = std::move(*memory);
-    if (m_hasFloatWeights) {
+    const bool floatUser = std::any_of(users.begin(), users.end(), [](const Weight* user) {
+        return static_cast<const CudaWeight*>(user)->form == WeightForm::Floats;
+    });
+    if (users.empty() ? m_hasFloatWeights : floatUser) {
         auto floats =
             DeviceBuffer::make(*m_context, maxRows * maxColumns * 4, "memory for activations");
         if (!floats) return floats.error();

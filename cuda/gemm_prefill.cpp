@@ -182,6 +182,8 @@ void GemmPrefill::runGroup(std::span<const Job> jobs, const ActivationTile* acti
         GemmPrefillJob& to = args.jobs[i];
         to.units = reinterpret_cast<const std::uint8_t*>(job.units);
         to.out = reinterpret_cast<float*>(job.out.data);
+        CHECK(!job.bias.data || (job.bias.rows == 1 && job.bias.columns == job.layout->rows));
+        to.bias = reinterpret_cast<const float*>(job.bias.data);
         to.rowTileBytes = job.layout->rowTileBytes;
         to.outStride = job.out.strideBytes / 4;
         to.weightRows = static_cast<std::int32_t>(job.layout->rows);

@@ -29,10 +29,12 @@ public:
         const UnitLayout* layout = nullptr;
         const std::byte* units = nullptr; // layout->bytes(), 128-byte aligned
         engine::Tensor out;               // F32 [rows, layout->rows], any stride
+        engine::Tensor bias = {};         // F32 [1, layout->rows], added at the end; empty: none
     };
 
-    // out of each job = its weights times the rows; any number of jobs, all with the same number of
-    // columns. Jobs of one type share a launch. activations: [unit][tile], ceil(rows / 8) tiles.
+    // out of each job = its weights times the rows, + bias; any number of jobs, all with the same
+    // number of columns. Jobs of one type share a launch. activations: [unit][tile], ceil(rows / 8)
+    // tiles.
     void run(std::span<const Job> jobs, const ActivationTile* activations, std::int64_t rows);
 
 private:

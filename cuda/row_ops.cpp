@@ -201,18 +201,53 @@ void RowOps::postNormAdd(Tensor x, Tensor y, Tensor gamma, float eps) {
     normalize(KernelId::rows_post_norm_add, KernelId::rows_post_norm_add, y, gamma, {}, eps, x);
 }
 
-void RowOps::quantize(Tensor x, const QuantizedRows& out) {
+void RowOps::quantizeEach(KernelId kernel, Tensor x, Tensor y, const QuantizedRows& out) {
     CHECK(isF32(x) && x.columns > 0);
     if (x.rows == 0) return;
     RowQuantizeArgs args;
     args.x = floats(x);
     args.xStride = stride(x);
+    if (y.data) {
+        CHECK(isF32(y) && sameShape(x, y));
+        args.y = floats(y);
+        args.yStride = stride(y);
+    }
     args.out = recordsOf(out, x.rows, x.columns);
     LaunchShape shape;
     shape.gridX = static_cast<unsigned>(args.out.tilesPerUnit);
     shape.gridY = static_cast<unsigned>(unitsOfRow(x.columns));
     shape.threads = 32 * kTileRows;
-    m_launcher.run(KernelId::rows_quantize, shape, args);
+    m_launcher.run(kernel, shape, args);
+}
+
+void RowOps::quantize(Tensor x, const QuantizedRows& out) {
+    quantizeEach(KernelId::rows_quantize, x, {}, out);
+}
+void RowOps::geluQuantize(Tensor x, const QuantizedRows& out) {
+    quantizeEach(KernelId::rows_gelu_quantize, x, {}, out);
+}
+void RowOps::swigluQuantize(Tensor gate, Tensor up, const QuantizedRows& out) {
+    quantizeEach(KernelId::rows_swiglu_quantize, gate, up, out);
+}
+void RowOps::gateQuantize(Tensor x, Tensor gate, const QuantizedRows& out) {
+    quantizeEach(KernelId::rows_gate_quantize, x, gate, out);
+}
+
+void RowOps::layerNormQuantize(Tensor x, Tensor gamma, Tensor beta, float eps,
+                               const QuantizedRows& out) {
+    CHECK(isF32(x));
+    if (x.rows == 0) return;
+    RowNormQuantizeArgs args;
+    args.x = floats(x);
+    args.gamma = vector(gamma, x.columns);
+    args.beta = vector(beta, x.columns);
+    args.xStride = stride(x);
+    args.out = recordsOf(out, x.rows, x.columns);
+    args.eps = eps;
+    LaunchShape shape;
+    shape.gridX = static_cast<unsigned>(args.out.tilesPerUnit * kTileRows);
+    shape.threads = normThreads(x.rows, x.columns);
+    m_launcher.run(KernelId::rows_layer_norm_quantize, shape, args);
 }
 
 void RowOps::normQuantize(Tensor x, Tensor gamma, float eps, const QuantizedRows& out) {

@@ -55,6 +55,11 @@ public:
                    engine::Tensor out);
     void quantize(engine::Tensor x, const QuantizedRows& out);
     void normQuantize(engine::Tensor x, engine::Tensor gamma, float eps, const QuantizedRows& out);
+    void layerNormQuantize(engine::Tensor x, engine::Tensor gamma, engine::Tensor beta, float eps,
+                           const QuantizedRows& out);
+    void geluQuantize(engine::Tensor x, const QuantizedRows& out);
+    void swigluQuantize(engine::Tensor gate, engine::Tensor up, const QuantizedRows& out);
+    void gateQuantize(engine::Tensor x, engine::Tensor gate, const QuantizedRows& out);
     void postNormAdd(engine::Tensor x, engine::Tensor y, engine::Tensor gamma, float eps);
     void sigmoidGate(engine::Tensor x, engine::Tensor gate);
     void swiglu(engine::Tensor gate, engine::Tensor up, engine::Tensor out);
@@ -83,6 +88,8 @@ public:
 private:
     void normalize(KernelId wide, KernelId narrow, engine::Tensor x, engine::Tensor gamma,
                    engine::Tensor beta, float eps, engine::Tensor out);
+    void quantizeEach(KernelId kernel, engine::Tensor x, engine::Tensor y,
+                      const QuantizedRows& out);
     void elementwise(KernelId kernel, engine::Tensor x, engine::Tensor y, engine::Tensor out,
                      float scale = 0, float cap = 0);
     void fromLogits(KernelId kernel, engine::Tensor z, engine::Tensor values, engine::Tensor ids);

@@ -212,10 +212,11 @@ __device__ __forceinline__ void passTurn(std::uint32_t* turn, unsigned all, int 
     }
 }
 
-// Sums of a segment into out, or onto what is there. `row`, `column`: the lane's first element.
+// Sums of a segment into out, or onto what is there, and at the end the bias. `row`, `column`: the
+// lane's first element.
 __device__ __forceinline__ void store(const float (&sum)[kRowTiles][kNT][4],
                                       const GemmPrefillJob& job, int rows, int row, int column,
-                                      bool onto) {
+                                      bool onto, bool end) {
     float* const out = job.out + column * job.outStride + row;
     const auto isThere = [&](int r, int c, int i) {
         return row + kUnitRows * r + 8 * (i >> 1) < job.weightRows &&
@@ -225,7 +226,15 @@ __device__ __forceinline__ void store(const float (&sum)[kRowTiles][kNT][4],
         return out + (8 * c + (i & 1)) * job.outStride + kUnitRows * r + 8 * (i >> 1);
     };
     // All loads are in flight together, for they come from the second-level cache.
-    float all[kRowTiles][kNT][4];
+    float all[kRowTiles][kNT][4], bias[kRowTiles][2];
+    const bool biased = end && job.bias;
+#pragma unroll
+    for (int r = 0; r < kRowTiles; ++r)
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+            bias[r][i] = biased && row + kUnitRows * r + 8 * i < job.weightRows
+                             ? job.bias[row + kUnitRows * r + 8 * i]
+                             : 0.0f;
 #pragma unroll
     for (int r = 0; r < kRowTiles; ++r)
 #pragma unroll
@@ -239,7 +248,10 @@ __device__ __forceinline__ void store(const float (&sum)[kRowTiles][kNT][4],
         for (int c = 0; c < kNT; ++c)
 #pragma unroll
             for (int i = 0; i < 4; ++i)
-                if (isThere(r, c, i)) *place(r, c, i) = __fadd_rn(all[r][c][i], sum[r][c][i]);
+                if (isThere(r, c, i)) {
+                    const float value = __fadd_rn(all[r][c][i], sum[r][c][i]);
+                    *place(r, c, i) = biased ? __fadd_rn(value, bias[r][i >> 1]) : value;
+                }
 }
 
 template<QuantType T> __device__ __forceinline__ void prefillKernel(const GemmPrefillArgs& args) {
@@ -306,7 +318,8 @@ template<QuantType T> __device__ __forceinline__ void prefillKernel(const GemmPr
         std::uint32_t* turn = args.turns + 2 + note.item % args.tiles;
         if (args.split && note.segment > 0) awaitTurn(turn, unsigned(note.segment * warps), lane);
         store(sum, job, args.rows, (place.rowTile + warpRow) * kUnitRows + (lane >> 2),
-              (place.column + warpColumn) * kTileRows + 2 * (lane & 3), note.segment > 0);
+              (place.column + warpColumn) * kTileRows + 2 * (lane & 3), note.segment > 0,
+              note.segment + 1 == args.segments);
         fill(sum, -0.0f);
         if (args.split) passTurn(turn, unsigned(args.segments * warps), lane);
     }

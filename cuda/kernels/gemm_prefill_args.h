@@ -20,6 +20,7 @@ inline constexpr int kPrefillWarpTiles = 8;
 struct GemmPrefillJob {
     const std::uint8_t* units = nullptr;
     float* out = nullptr; // [row of the activations][weight row], rows outStride floats apart
+    const float* bias = nullptr; // [weight row], added after the last segment; null: none
     std::int64_t rowTileBytes = 0;
     std::int64_t outStride = 0;
     std::int32_t weightRows = 0;

@@ -41,14 +41,17 @@ struct RowNormArgs {
 struct RowNormQuantizeArgs {
     const float* x = nullptr;
     const float* gamma = nullptr; // null: none
+    const float* beta = nullptr;  // of a layer norm; null: none
     std::int64_t xStride = 0;
     RecordRows out;
     float eps = 0;
 };
 
+// The 8-bit form of x, or of f(x, y).
 struct RowQuantizeArgs {
     const float* x = nullptr;
-    std::int64_t xStride = 0;
+    const float* y = nullptr; // where f has two operands
+    std::int64_t xStride = 0, yStride = 0;
     RecordRows out;
 };
 

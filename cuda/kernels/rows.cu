@@ -78,6 +78,75 @@ __device__ __forceinline__ void rmsNormRow(const float* x, const float* gamma, i
     }
 }
 
+// Layer norm of one row by a block: finish(unit, part) for every unit, its warp holding the part.
+template<class Finish>
+__device__ __forceinline__ void layerNormRow(const float* x, const float* gamma, const float* beta,
+                                             int columns, float eps, int lane, Finish finish) {
+    __shared__ __align__(16) float sums[kMaxNormUnits];
+    const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    const int units = static_cast<int>(unitsOf(columns));
+    for (int u = warp; u < units; u += warps) {
+        const float s = unitSum(loadUnit(x, u * kUnitColumns, columns, lane));
+        if (lane == 0) sums[u] = s;
+    }
+    __syncthreads();
+    const float mean = __fdiv_rn(rowSum<kMaxNormUnits>(sums, units), static_cast<float>(columns));
+    __syncthreads(); // all have read the sums
+    const auto difference = [&](int unit) {
+        UnitPart part = loadUnit(x, unit * kUnitColumns, columns, lane);
+#pragma unroll
+        for (int i = 0; i < 8; ++i)
+            part.v[i] = unit * kUnitColumns + unitColumn(lane, i) < columns
+                            ? __fsub_rn(part.v[i], mean)
+                            : 0.0f;
+        return part;
+    };
+    for (int u = warp; u < units; u += warps) {
+        const float s = unitSquares(difference(u));
+        if (lane == 0) sums[u] = s;
+    }
+    __syncthreads();
+    const float factor = normFactor(rowSum<kMaxNormUnits>(sums, units), columns, eps);
+    for (int u = warp; u < units; u += warps) {
+        UnitPart part = difference(u);
+        const UnitPart g = loadGamma(gamma, u * kUnitColumns, columns, lane);
+        UnitPart b = {};
+        if (beta) b = loadUnit(beta, u * kUnitColumns, columns, lane);
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            const float y = __fmul_rn(part.v[i], factor);
+            part.v[i] = beta ? __fmaf_rn(y, g.v[i], b.v[i]) : __fmul_rn(y, g.v[i]);
+        }
+        finish(u, part);
+    }
+}
+
+// A row that the last tile lacks, by a block.
+__device__ __forceinline__ void writeMissingRow(const RecordRows& out, std::int64_t row, int lane) {
+    const int units = static_cast<int>(unitsOf(out.columns));
+    for (int u = threadIdx.x / 32; u < units; u += blockDim.x / 32) writeMissing(out, row, u, lane);
+}
+
+// The 8-bit form of fn(x, y) of each element, or of fn(x, 0) where there is no y: one block per
+// record, one warp per row of it. fn(0, 0) is 0.
+template<class Fn> __device__ __forceinline__ void quantizeEach(const RowQuantizeArgs& a, Fn fn) {
+    static_assert(kThreads == 32 * kTileRows, "one warp per row of a tile");
+    start();
+    const int lane = threadIdx.x % 32, unit = blockIdx.y;
+    const std::int64_t row = std::int64_t(blockIdx.x) * kTileRows + threadIdx.x / 32;
+    if (row >= a.out.rows) {
+        writeMissing(a.out, row, unit, lane);
+        return;
+    }
+    const std::int64_t first = std::int64_t(unit) * kUnitColumns;
+    UnitPart part = loadUnit(a.x + row * a.xStride, first, a.out.columns, lane);
+    UnitPart y = {};
+    if (a.y) y = loadUnit(a.y + row * a.yStride, first, a.out.columns, lane);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) part.v[i] = fn(part.v[i], y.v[i]);
+    writeQuantized(a.out, row, unit, lane, part);
+}
+
 template<class Word> __device__ __forceinline__ void copyWords(const RowCopyArgs& a) {
     const std::int64_t row = blockIdx.x;
     const auto* from = reinterpret_cast<const Word*>(a.from + row * a.fromStride);
@@ -201,9 +270,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     const int lane = threadIdx.x % 32;
     const std::int64_t row = blockIdx.x;
     if (row >= a.out.rows) {
-        const int units = static_cast<int>(unitsOf(a.out.columns));
-        for (int u = threadIdx.x / 32; u < units; u += blockDim.x / 32)
-            writeMissing(a.out, row, u, lane);
+        writeMissingRow(a.out, row, lane);
         return;
     }
     rmsNormRow(
@@ -213,62 +280,49 @@ extern "C" __global__ void __launch_bounds__(1024)
 
 extern "C" __global__ void __launch_bounds__(1024)
     rows_layer_norm(const __grid_constant__ RowNormArgs a) {
-    __shared__ __align__(16) float sums[kMaxNormUnits];
     start();
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    const int units = static_cast<int>(unitsOf(a.columns));
-    const float* x = a.x + blockIdx.x * a.xStride;
+    const int lane = threadIdx.x % 32;
     float* out = a.out + blockIdx.x * a.outStride;
-    for (int u = warp; u < units; u += warps) {
-        const float s = unitSum(loadUnit(x, u * kUnitColumns, a.columns, lane));
-        if (lane == 0) sums[u] = s;
-    }
-    __syncthreads();
-    const float mean = __fdiv_rn(rowSum<kMaxNormUnits>(sums, units), static_cast<float>(a.columns));
-    __syncthreads(); // all have read the sums
-    const auto difference = [&](int unit) {
-        UnitPart part = loadUnit(x, unit * kUnitColumns, a.columns, lane);
-#pragma unroll
-        for (int i = 0; i < 8; ++i)
-            part.v[i] = unit * kUnitColumns + unitColumn(lane, i) < a.columns
-                            ? __fsub_rn(part.v[i], mean)
-                            : 0.0f;
-        return part;
-    };
-    for (int u = warp; u < units; u += warps) {
-        const float s = unitSquares(difference(u));
-        if (lane == 0) sums[u] = s;
-    }
-    __syncthreads();
-    const float factor = normFactor(rowSum<kMaxNormUnits>(sums, units), a.columns, a.eps);
-    for (int u = warp; u < units; u += warps) {
-        UnitPart part = difference(u);
-        const UnitPart g = loadGamma(a.gamma, u * kUnitColumns, a.columns, lane);
-        UnitPart b = {};
-        if (a.beta) b = loadUnit(a.beta, u * kUnitColumns, a.columns, lane);
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-            const float y = __fmul_rn(part.v[i], factor);
-            part.v[i] = a.beta ? __fmaf_rn(y, g.v[i], b.v[i]) : __fmul_rn(y, g.v[i]);
-        }
-        storeUnit(out, u * kUnitColumns, a.columns, lane, part);
-    }
+    layerNormRow(a.x + blockIdx.x * a.xStride, a.gamma, a.beta, a.columns, a.eps, lane,
+                 [&](int unit, const UnitPart& part) {
+                     storeUnit(out, unit * kUnitColumns, a.columns, lane, part);
+                 });
 }
 
-// ---- the 8-bit form: one block per record, one warp per row of it
+extern "C" __global__ void __launch_bounds__(1024)
+    rows_layer_norm_quantize(const __grid_constant__ RowNormQuantizeArgs a) {
+    start();
+    const int lane = threadIdx.x % 32;
+    const std::int64_t row = blockIdx.x;
+    if (row >= a.out.rows) {
+        writeMissingRow(a.out, row, lane);
+        return;
+    }
+    layerNormRow(
+        a.x + row * a.xStride, a.gamma, a.beta, static_cast<int>(a.out.columns), a.eps, lane,
+        [&](int unit, const UnitPart& part) { writeQuantized(a.out, row, unit, lane, part); });
+}
+
+// ---- the 8-bit form
 
 extern "C" __global__ void __launch_bounds__(kThreads)
     rows_quantize(const __grid_constant__ RowQuantizeArgs a) {
-    start();
-    static_assert(kThreads == 32 * kTileRows, "one warp per row of a tile");
-    const int lane = threadIdx.x % 32, unit = blockIdx.y;
-    const std::int64_t row = std::int64_t(blockIdx.x) * kTileRows + threadIdx.x / 32;
-    if (row < a.out.rows)
-        writeQuantized(a.out, row, unit, lane,
-                       loadUnit(a.x + row * a.xStride, std::int64_t(unit) * kUnitColumns,
-                                a.out.columns, lane));
-    else
-        writeMissing(a.out, row, unit, lane);
+    quantizeEach(a, [](float x, float) { return x; });
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    rows_gelu_quantize(const __grid_constant__ RowQuantizeArgs a) {
+    quantizeEach(a, [](float x, float) { return gelu(x); });
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    rows_swiglu_quantize(const __grid_constant__ RowQuantizeArgs a) {
+    quantizeEach(a, [](float gate, float up) { return swiglu(gate, up); });
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    rows_gate_quantize(const __grid_constant__ RowQuantizeArgs a) {
+    quantizeEach(a, [](float x, float gate) { return sigmoidGated(x, gate); });
 }
 
 // ---- element by element

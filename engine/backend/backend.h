@@ -110,7 +110,8 @@ public:
 
 struct MatmulJob {
     const Weight* weight = nullptr;
-    Tensor out; // F32 [rows of the activations, weight->rows]
+    Tensor out;       // F32 [rows of the activations, weight->rows]
+    Tensor bias = {}; // F32 [1, weight->rows], added to every row at the end; empty: none
 };
 
 // Weights that the operations after this one read, in that order. A backend may fetch them ahead;
@@ -203,8 +204,10 @@ public:
     virtual Result<Buffer> allocate(std::int64_t bytes, std::string_view what) = 0; // zeroed
     virtual Result<std::unique_ptr<Weight>> importWeight(const WeightSource& source,
                                                          WeightUse use) = 0;
-    virtual Result<std::unique_ptr<Activations>> makeActivations(std::int64_t maxRows,
-                                                                 std::int64_t maxColumns) = 0;
+    // users: all weights that these will be multiplied with, which may save memory; empty: any.
+    virtual Result<std::unique_ptr<Activations>>
+    makeActivations(std::int64_t maxRows, std::int64_t maxColumns,
+                    std::span<const Weight* const> users = {}) = 0;
     virtual void copyIn(std::span<const std::byte> host,
                         Tensor to) = 0; // rows without gaps on the host
     virtual Result<void> copyOut(Tensor from, std::span<std::byte> host) = 0; // waits
@@ -224,10 +227,10 @@ public:
     // out = x / sqrt(mean(x^2) + eps) * gamma; gamma F32 [1, columns] or empty for none.
     virtual void rmsNorm(Tensor x, Tensor gamma, float eps, Tensor out) = 0;
     virtual void layerNorm(Tensor x, Tensor gamma, Tensor beta, float eps, Tensor out) = 0;
-    // Prepares x for any number of matmuls.
+    // Prepares x for any number of matmuls, during which x stays as it is.
     virtual void quantize(Tensor x, Activations& out) = 0;
-    // out[i][r] = sum over k of weight[r][k] * x[i][k], for each job; the jobs share the
-    // activations.
+    // out[i][r] = sum over k of weight[r][k] * x[i][k], then + bias[r], for each job; the jobs
+    // share the activations.
     virtual void matmul(std::span<const MatmulJob> jobs, const Activations& x) = 0;
     // x viewed as [rows, heads, headSize], turned in place; positions I32 [rows, spec.axes].
     virtual void rope(Tensor x, Tensor positions, const RopeSpec& spec) = 0;
@@ -260,6 +263,14 @@ public:
 
     // out = activations of rmsNorm(x, gamma, eps); scratch has x's shape.
     virtual void normQuantize(Tensor x, Tensor gamma, float eps, Tensor scratch, Activations& out);
+    // out = activations of layerNorm(x, gamma, beta, eps); scratch has x's shape.
+    virtual void layerNormQuantize(Tensor x, Tensor gamma, Tensor beta, float eps, Tensor scratch,
+                                   Activations& out);
+    // out = activations of gelu(x), of swiglu(gate, up), of x * sigmoid(gate). What x and the first
+    // gate hold afterwards is not said.
+    virtual void geluQuantize(Tensor x, Activations& out);
+    virtual void swigluQuantize(Tensor gate, Tensor up, Activations& out);
+    virtual void gateQuantize(Tensor x, Tensor gate, Activations& out);
     // x += rmsNorm(y, postGamma, postEps): the end of a sub-layer; y is overwritten.
     virtual void postNormAdd(Tensor x, Tensor y, Tensor postGamma, float postEps);
     // The end of a half layer: x += norm(weight * in), `post` null: without the norm. And the start

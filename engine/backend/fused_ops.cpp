@@ -9,6 +9,27 @@ void Backend::normQuantize(Tensor x, Tensor gamma, float eps, Tensor scratch, Ac
     quantize(scratch, out);
 }
 
+void Backend::layerNormQuantize(Tensor x, Tensor gamma, Tensor beta, float eps, Tensor scratch,
+                                Activations& out) {
+    layerNorm(x, gamma, beta, eps, scratch);
+    quantize(scratch, out);
+}
+
+void Backend::geluQuantize(Tensor x, Activations& out) {
+    gelu(x);
+    quantize(x, out);
+}
+
+void Backend::swigluQuantize(Tensor gate, Tensor up, Activations& out) {
+    swiglu(gate, up, gate);
+    quantize(gate, out);
+}
+
+void Backend::gateQuantize(Tensor x, Tensor gate, Activations& out) {
+    sigmoidGate(x, gate);
+    quantize(x, out);
+}
+
 void Backend::postNormAdd(Tensor x, Tensor y, Tensor postGamma, float postEps) {
     rmsNorm(y, postGamma, postEps, y);
     add(x, y);
@@ -30,8 +51,7 @@ void Backend::matmulSwiglu(const Weight& gate, const Weight& up, const Activatio
                            Tensor gateRows, Tensor upRows, Activations& out, Upcoming) {
     const MatmulJob jobs[] = {{&gate, gateRows}, {&up, upRows}};
     matmul(jobs, in);
-    swiglu(gateRows, upRows, gateRows);
-    quantize(gateRows, out);
+    swigluQuantize(gateRows, upRows, out);
 }
 
 void Backend::attend(const AttentionStep& step, const Activations& in, Activations& out, Upcoming) {
@@ -50,8 +70,10 @@ void Backend::attend(const AttentionStep& step, const Activations& in, Activatio
     }
     kvWrite(step.cache, step.kRows, step.vRows, step.positions);
     attention(step.qRows, step.cache, step.positions, step.shape, step.span, step.outRows);
-    if (step.gate) sigmoidGate(step.outRows, step.gateRows);
-    quantize(step.outRows, out);
+    if (step.gate)
+        gateQuantize(step.outRows, step.gateRows, out);
+    else
+        quantize(step.outRows, out);
 }
 
 bool Backend::replay(std::string_view, const std::function<bool()>& fn) {

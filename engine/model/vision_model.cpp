@@ -58,7 +58,8 @@ struct VisionModel::State {
     int maxCells = 0;
 
     Buffer memory;
-    std::unique_ptr<Activations> activations;
+    std::unique_ptr<Activations> activations; // of the layers
+    std::unique_ptr<Activations> patchActivations, cellActivations;
     Tensor x, q, k, v, o; // [patches, width]
     Tensor positions;     // I32 [patches, 2]: column + 1, row + 1
     Tensor cellRows;      // I32 [maxCells, mergeSize^2]: rows of x that make a cell
@@ -85,7 +86,8 @@ struct VisionModel::State {
     void placeRows(const PatchedImage& image);
     void placeCells(const PatchedImage& image);
     void embedPatches(const PatchedImage& image, const Trace& trace);
-    void linear(Tensor in, const Weight& weight, const WeightPtr& bias, Tensor out);
+    Result<void> makeActivations(std::int64_t patchRows, std::int64_t cellRowsAtOnce);
+    void linear(Tensor in, Activations& prepared, const Weight& weight, Tensor out);
     void queriesKeysValues(const VisionWeights::Layer& w);
     void addAttention(const VisionWeights::Layer& w);
     void addFfn(const VisionWeights::Layer& w);
@@ -137,15 +139,37 @@ Result<void> VisionModel::State::makeBuffers() {
     if (!allocated) return allocated.error();
     memory = std::move(*allocated);
 
-    const std::int64_t widest =
-        std::max({pixelColumns, std::int64_t(spec.width), std::int64_t(spec.ffnWidth),
-                  mergedColumns, weights->project0->rows, weights->project1->rows});
-    auto made = backend.makeActivations(std::max(patchRows, cellRowsAtOnce), widest);
-    if (!made) return made.error();
-    activations = std::move(*made);
+    if (auto made = makeActivations(patchRows, cellRowsAtOnce); !made) return made.error();
     hostRows.reserve(
         static_cast<std::size_t>(patchRows * std::max<std::int64_t>(pixelColumns, spec.width)));
     return {};
+}
+
+Result<void> VisionModel::State::makeActivations(std::int64_t patchRows,
+                                                 std::int64_t cellRowsAtOnce) {
+    const auto make = [&](std::int64_t n, std::int64_t columns,
+                          const std::vector<const Weight*>& users,
+                          std::unique_ptr<Activations>& to) -> Result<void> {
+        auto made = backend.makeActivations(n, columns, users);
+        if (!made) return made.error();
+        to = std::move(*made);
+        return {};
+    };
+    std::vector<const Weight*> users;
+    for (const VisionWeights::Layer& w : weights->layers)
+        for (const WeightPtr* each : {&w.q, &w.k, &w.v, &w.out, &w.ffnUp, &w.ffnDown})
+            users.push_back(each->get());
+    const std::int64_t widest = std::max(spec.width, spec.ffnWidth);
+    if (auto made = make(patchRows, widest, users, activations); !made) return made;
+    if (auto made = make(patchRows, weights->patchEmbedding->columns,
+                         {weights->patchEmbedding.get()}, patchActivations);
+        !made)
+        return made;
+    const std::int64_t widestCell = std::max(
+        {weights->project0->columns, weights->project1->columns, weights->project2->columns});
+    return make(cellRowsAtOnce, widestCell,
+                {weights->project0.get(), weights->project1.get(), weights->project2.get()},
+                cellActivations);
 }
 
 std::vector<std::int32_t> VisionModel::windowOrder(int gridRows, int gridColumns, int windowSide) {
@@ -233,7 +257,7 @@ void VisionModel::State::embedPatches(const PatchedImage& image, const Trace& tr
             hostRows.insert(hostRows.end(), patch, patch + pixelColumns);
         }
         backend.copyIn(std::as_bytes(std::span(hostRows)), pixels.rowRange(0, count));
-        linear(pixels.rowRange(0, count), *weights->patchEmbedding, nullptr, xs);
+        linear(pixels.rowRange(0, count), *patchActivations, *weights->patchEmbedding, xs);
 
         hostRows.clear();
         for (const std::int32_t raster : ids) addPosition(raster);
@@ -247,12 +271,11 @@ void VisionModel::State::embedPatches(const PatchedImage& image, const Trace& tr
     });
 }
 
-void VisionModel::State::linear(Tensor in, const Weight& weight, const WeightPtr& bias,
+void VisionModel::State::linear(Tensor in, Activations& prepared, const Weight& weight,
                                 Tensor out) {
-    backend.quantize(in, *activations);
-    const MatmulJob job[] = {{&weight, out}};
-    backend.matmul(job, *activations);
-    if (bias) backend.add(out, bias->vector());
+    backend.quantize(in, prepared);
+    const MatmulJob job[] = {{&weight, out, {}}};
+    backend.matmul(job, prepared);
 }
 
 void VisionModel::State::queriesKeysValues(const VisionWeights::Layer& w) {
@@ -261,14 +284,12 @@ void VisionModel::State::queriesKeysValues(const VisionWeights::Layer& w) {
         const Tensor ys = y.rowRange(0, count);
         const Tensor qs = q.rowRange(first, count), ks = k.rowRange(first, count);
         const Tensor vs = v.rowRange(first, count), at = positions.rowRange(first, count);
-        backend.layerNorm(x.rowRange(first, count), w.norm1->vector(), w.norm1Bias->vector(),
-                          spec.eps, ys);
-        backend.quantize(ys, *activations);
-        const MatmulJob jobs[] = {{w.q.get(), qs}, {w.k.get(), ks}, {w.v.get(), vs}};
+        backend.layerNormQuantize(x.rowRange(first, count), w.norm1->vector(),
+                                  w.norm1Bias->vector(), spec.eps, ys, *activations);
+        const MatmulJob jobs[] = {{w.q.get(), qs, w.qBias->vector()},
+                                  {w.k.get(), ks, w.kBias->vector()},
+                                  {w.v.get(), vs, w.vBias->vector()}};
         backend.matmul(jobs, *activations);
-        backend.add(qs, w.qBias->vector());
-        backend.add(ks, w.kBias->vector());
-        backend.add(vs, w.vBias->vector());
         backend.rope(qs, at, rope);
         backend.rope(ks, at, rope);
     });
@@ -277,7 +298,9 @@ void VisionModel::State::queriesKeysValues(const VisionWeights::Layer& w) {
 void VisionModel::State::addAttention(const VisionWeights::Layer& w) {
     eachChunk([&](std::int64_t first, std::int64_t count) {
         const Tensor out = added.rowRange(0, count);
-        linear(o.rowRange(first, count), *w.out, w.outBias, out);
+        backend.quantize(o.rowRange(first, count), *activations);
+        const MatmulJob job[] = {{w.out.get(), out, w.outBias->vector()}};
+        backend.matmul(job, *activations);
         backend.add(x.rowRange(first, count), out);
     });
 }
@@ -286,10 +309,13 @@ void VisionModel::State::addFfn(const VisionWeights::Layer& w) {
     eachChunk([&](std::int64_t first, std::int64_t count) {
         const Tensor xs = x.rowRange(first, count), ys = y.rowRange(0, count);
         const Tensor wide = ffn.rowRange(0, count);
-        backend.layerNorm(xs, w.norm2->vector(), w.norm2Bias->vector(), spec.eps, ys);
-        linear(ys, *w.ffnUp, w.ffnUpBias, wide);
-        backend.gelu(wide);
-        linear(wide, *w.ffnDown, w.ffnDownBias, ys);
+        backend.layerNormQuantize(xs, w.norm2->vector(), w.norm2Bias->vector(), spec.eps, ys,
+                                  *activations);
+        const MatmulJob up[] = {{w.ffnUp.get(), wide, w.ffnUpBias->vector()}};
+        backend.matmul(up, *activations);
+        backend.geluQuantize(wide, *activations);
+        const MatmulJob down[] = {{w.ffnDown.get(), ys, w.ffnDownBias->vector()}};
+        backend.matmul(down, *activations);
         backend.add(xs, ys);
     });
 }
@@ -303,11 +329,11 @@ void VisionModel::State::project(std::int64_t cells, const Trace& trace) {
         const Tensor a = middle0.rowRange(0, count), b = middle1.rowRange(0, count);
         backend.gatherRows(x.rowRange(0, patches), cellRows.rowRange(first, count), in);
         if (trace) trace("shuffled", in);
-        linear(in, *weights->project0, nullptr, a);
+        linear(in, *cellActivations, *weights->project0, a);
         backend.gelu(a);
-        linear(a, *weights->project1, nullptr, b);
+        linear(a, *cellActivations, *weights->project1, b);
         backend.gelu(b);
-        linear(b, *weights->project2, nullptr, out);
+        linear(b, *cellActivations, *weights->project2, out);
         if (trace) trace("projected", out);
         backend.rmsNorm(out, {}, textEps, out); // what the text model does to a token's embedding
     }

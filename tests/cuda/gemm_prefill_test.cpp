@@ -160,6 +160,39 @@ TEST(GemmPrefillJobs, ManyOfManyTypesDoNotMeetEachOther) {
             << "weight " << i << ", seed " << kSeed;
 }
 
+// The bias comes after the last segment, for few rows, many rows and float weights alike.
+TEST(GemmPrefillJobs, ABiasIsAddedAtTheEnd) {
+    auto card = makeCard();
+    ASSERT_NE(card, nullptr);
+    for (const QuantType type : {QuantType::Q4_K, QuantType::Q6_K, QuantType::F32})
+        for (const std::int64_t rows : {5, 70, 300}) {
+            const std::int64_t columns = 17 * 256, outs = 333;
+            HostWeight host{type, outs, columns, {}};
+            if (type == QuantType::F32) {
+                const Rows values = noise(outs, columns, kSeed + 12);
+                const auto bytes = std::as_bytes(std::span(values.values));
+                host.bytes.assign(bytes.begin(), bytes.end());
+            } else {
+                host = randomWeight(scalarType(type), outs, columns, kSeed + 12);
+            }
+            const auto weight = host.on(*card);
+            const CardRows x(*card, noise(rows, columns, kSeed + 13));
+            const CardRows bias(*card, noise(1, outs, kSeed + 14));
+            const CardRows apart(*card, rows, outs, 2), fused(*card, rows, outs, 2);
+            auto activations = card->makeActivations(rows, columns);
+            ASSERT_TRUE(activations.ok());
+            card->quantize(x.tensor(), **activations);
+            const MatmulJob plain[] = {{weight.get(), apart.tensor()}};
+            card->matmul(plain, **activations);
+            card->add(apart.tensor(), bias.tensor());
+            const MatmulJob biased[] = {{weight.get(), fused.tensor(), bias.tensor()}};
+            card->matmul(biased, **activations);
+            EXPECT_EQ(difference(fused.read(), apart.read()), "")
+                << rows << " rows, seed " << kSeed;
+            EXPECT_TRUE(fused.gapsUntouched());
+        }
+}
+
 TEST(GemmPrefillCards, LessSharedMemoryGivesTheSameBits) {
     auto processor = makeProcessor();
     for (const int bytes : {166912, 101376, 65536}) { // of sm_80; of sm_86, 89 and 120; of sm_75

@@ -142,6 +142,47 @@ TEST_F(Quantize, ExtremesFollowTheRules) {
     expectRecords(readRecords(card(), *a), x);
 }
 
+// Each fused operation gives the records of its parts, through any form of the activations.
+TEST_F(Quantize, FusedFormsAreTheirPartsThenTheIntegers) {
+    for (const std::int64_t rows : {1, 8, 17, 70})
+        for (const std::int64_t columns : {96, 515, 1536, 8960}) {
+            const Rows x = noise(rows, columns, kSeed), y = noise(rows, columns, 2);
+            const Rows gamma = noise(1, columns, 3), beta = noise(1, columns, 4);
+            auto fused = makeActivations(card(), rows, columns),
+                 apart = makeActivations(card(), rows, columns);
+            CardRows a(card(), x, 1), b(card(), x, 1), other(card(), y), scratch(card(), x);
+            CardRows g(card(), gamma), shift(card(), beta);
+            const auto expectSame = [&](const char* what) {
+                EXPECT_TRUE(sameRecords(readRecords(card(), *fused), readRecords(card(), *apart)))
+                    << what << " of " << rows << "x" << columns;
+            };
+
+            card().layerNormQuantize(a.tensor(), g.tensor(), shift.tensor(), 1e-5f,
+                                     scratch.tensor(), *fused);
+            card().layerNorm(b.tensor(), g.tensor(), shift.tensor(), 1e-5f, scratch.tensor());
+            card().quantize(scratch.tensor(), *apart);
+            expectSame("layer norm");
+
+            card().swigluQuantize(a.tensor(), other.tensor(), *fused);
+            card().swiglu(b.tensor(), other.tensor(), scratch.tensor());
+            card().quantize(scratch.tensor(), *apart);
+            expectSame("swiglu");
+
+            a.write(x);
+            card().gateQuantize(a.tensor(), other.tensor(), *fused);
+            card().sigmoidGate(b.tensor(), other.tensor());
+            card().quantize(b.tensor(), *apart);
+            expectSame("gate");
+
+            a.write(x);
+            b.write(x);
+            card().geluQuantize(a.tensor(), *fused);
+            card().gelu(b.tensor());
+            card().quantize(b.tensor(), *apart);
+            expectSame("gelu");
+        }
+}
+
 TEST_F(Quantize, NormQuantizeIsTheNormThenTheIntegers) {
     for (const std::int64_t rows : {1, 5, 8, 9, 16, 70})
         for (const std::int64_t columns : {96, 515, 6656}) {

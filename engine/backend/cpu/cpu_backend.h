@@ -50,8 +50,9 @@ public:
     Result<Buffer> allocate(std::int64_t bytes, std::string_view what) override;
     Result<std::unique_ptr<Weight>> importWeight(const WeightSource& source,
                                                  WeightUse use) override;
-    Result<std::unique_ptr<Activations>> makeActivations(std::int64_t maxRows,
-                                                         std::int64_t maxColumns) override;
+    Result<std::unique_ptr<Activations>>
+    makeActivations(std::int64_t maxRows, std::int64_t maxColumns,
+                    std::span<const Weight* const> users = {}) override;
     void copyIn(std::span<const std::byte> host, Tensor to) override;
     Result<void> copyOut(Tensor from, std::span<std::byte> host) override;
     void copy(Tensor from, Tensor to) override;

@@ -136,7 +136,8 @@ Result<std::unique_ptr<Weight>> CpuBackend::importWeight(const WeightSource& sou
 }
 
 Result<std::unique_ptr<Activations>> CpuBackend::makeActivations(std::int64_t maxRows,
-                                                                 std::int64_t maxColumns) {
+                                                                 std::int64_t maxColumns,
+                                                                 std::span<const Weight* const>) {
     auto made = std::make_unique<CpuActivations>();
     made->maxRows = maxRows;
     made->maxColumns = maxColumns;
@@ -266,6 +267,8 @@ void CpuBackend::matmul(std::span<const MatmulJob> jobs, const Activations& x) {
                           m_decoded[static_cast<std::size_t>(thread)].data());
         }
     });
+    for (const MatmulJob& job : jobs)
+        if (job.bias.data) add(job.out, job.bias);
 }
 
 void CpuBackend::embed(const Weight& table, Tensor ids, Tensor out) {

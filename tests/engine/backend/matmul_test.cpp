@@ -35,6 +35,25 @@ Rows firstRows(const Rows& x, std::int64_t from, std::int64_t count) {
     return r;
 }
 
+TEST(Matmul, ABiasIsAddedAtTheEnd) {
+    const auto backend = makeBackend(CpuInstructions::Automatic, 2);
+    const std::int64_t rows = 5, columns = 600, outs = 33;
+    Rows values = noise(outs, columns, kSeed), x = noise(rows, columns, kSeed + 1);
+    Rows bias = noise(1, outs, kSeed + 2);
+    const auto bytes = std::as_bytes(std::span(values.values));
+    const auto weight = import(*backend, QuantType::F32, outs, columns,
+                               std::vector<std::byte>(bytes.begin(), bytes.end()));
+    Rows expected = multiply(*backend, *weight, x);
+    for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t c = 0; c < outs; ++c) expected.row(r)[c] += bias.row(0)[c];
+    auto activations = backend->makeActivations(rows, columns);
+    backend->quantize(x.tensor(), **activations);
+    Rows out(rows, outs);
+    const MatmulJob job{weight.get(), out.tensor(), bias.tensor()};
+    backend->matmul({&job, 1}, **activations);
+    EXPECT_EQ(difference(out, expected), "") << "seed " << kSeed;
+}
+
 class Int8Matmul : public testing::TestWithParam<ScalarType> {};
 
 TEST_P(Int8Matmul, EqualsTheScalarDefinitionBitForBit) {
