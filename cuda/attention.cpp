@@ -361,7 +361,7 @@ Result<void> Attention::attend(const engine::AttentionStep& step, const Attentio
     finish.out.tilesPerUnit = ceilDivide<std::int64_t>(rows, kTileRows);
     launch.threads = 256;
     launch.gridX = static_cast<unsigned>(unitsOf(columns));
-    launch.gridY = static_cast<unsigned>(out.tiles ? finish.out.tilesPerUnit * kTileRows : rows);
+    launch.gridY = static_cast<unsigned>(rows);
     m_launcher.run(KernelId::attention_finish, launch, finish);
     return {};
 }

@@ -342,7 +342,7 @@ void RowOps::residualGlue(const PartialSums& y, const NormSpec* post, Tensor x,
         args.nextEps = next->eps;
     }
     const auto units = static_cast<unsigned>(unitsOf(x.columns));
-    const auto rows = static_cast<unsigned>(next ? args.out.tilesPerUnit * kTileRows : x.rows);
+    const auto rows = static_cast<unsigned>(x.rows);
     LaunchShape shape;
     if (m_launcher.computeCapability() >= 90) {
         shape.gridX = kGlueCluster;
@@ -368,7 +368,7 @@ void RowOps::swigluGlue(const PartialSums& gate, const PartialSums& up, std::int
     LaunchShape shape;
     shape.gridX = static_cast<unsigned>(args.out.tilesPerUnit);
     shape.gridY = static_cast<unsigned>(unitsOfRow(columns));
-    shape.threads = 32 * kTileRows;
+    shape.threads = 32 * static_cast<unsigned>(std::min<std::int64_t>(gate.columns, kTileRows));
     m_launcher.run(KernelId::glue_swiglu, shape, args);
 }
 

@@ -23,10 +23,12 @@
 //   the place of the unit that it has just read: no buffers and no barriers for tiles, and the ring
 //   can be as deep as the shared memory. The weights of the first stages are on their way before
 //   waitForPrevious(): they do not depend on it, and so a deep ring hides the kernels in between.
-//   512 threads, hence at most 128 registers; sm_90: Q4_K 95 up to 8 rows, 128 up to 16, nothing
-//   spilled. Shared memory: the ring alone, stages x (item + 24 B), 30 KB a stage for Q4_K, 44 for
-//   Q6_K. Per unit a warp issues 202 (292 for 16 rows) instructions for Q4_K, 297 (407) for Q6_K;
-//   up to 16 rows an H200 is limited by them, smaller cards by memory.
+//   512 threads, hence at most 128 registers. Up to 8 rows at most 96 (kBesideThreads), so that the
+//   small kernel that comes next is there already, waiting, and the block of the product after it
+//   starts its ring the moment that this one leaves. sm_90: Q4_K 89 up to 8 rows, 128 up to 16,
+//   nothing spilled. Shared memory: the ring alone, stages x (item + 24 B), 30 KB a stage for Q4_K,
+//   44 for Q6_K. Per unit a warp issues 202 (292 for 16 rows) instructions for Q4_K, 297 (407) for
+//   Q6_K; up to 16 rows an H200 is limited by them, smaller cards by memory.
 // Needs. sm_75; copies run by themselves from sm_80, by bulk from sm_90 (copy.cuh).
 // Measured.
 
@@ -300,7 +302,7 @@ __device__ __forceinline__ void multiplyTwoGroups(const GemmRowsArgs& args) {
 } // namespace
 
 #define GLINT_GEMM_ROWS(name, T)                                                                   \
-    extern "C" __global__ void __launch_bounds__(kMaxRowThreads, 1)                                \
+    extern "C" __global__ void __launch_bounds__(kBesideThreads, 1)                                \
         gemm_rows_##name##_8(const __grid_constant__ GemmRowsArgs args) {                          \
         multiplyGroup<QuantType::T, 1>(args, args.groups[0], blockIdx.x);                          \
     }                                                                                              \
@@ -322,7 +324,7 @@ GLINT_GEMM_ROWS(q6_k, Q6_K)
 GLINT_GEMM_ROWS(iq4_nl, IQ4_NL)
 GLINT_GEMM_ROWS(iq4_xs, IQ4_XS)
 
-extern "C" __global__ void __launch_bounds__(kMaxRowThreads, 1)
+extern "C" __global__ void __launch_bounds__(kBesideThreads, 1)
     gemm_rows_q4_k_q6_k_8(const __grid_constant__ GemmRowsArgs args) {
     multiplyTwoGroups<QuantType::Q4_K, QuantType::Q6_K, 1>(args);
 }

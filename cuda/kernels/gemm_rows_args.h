@@ -12,6 +12,11 @@ namespace cuda {
 inline constexpr int kMaxRowJobs = 4;
 inline constexpr int kMaxStages = 8;
 inline constexpr int kMaxRowThreads = 512; // of gemm_rows kernels
+// Up to 8 rows the compiler is told of more threads than there are, so that registers are left for
+// the small kernels that run between the products: 96 for each of 512 threads leave 4,096 to each
+// of the four schedulers, which is a warp of 128 or two of 64. A block that needs more could not
+// start beside a product, nor a product beside it.
+inline constexpr int kBesideThreads = 640;
 
 struct GemmRowsJob {
     const std::uint8_t* units = nullptr;

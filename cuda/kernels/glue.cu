@@ -14,8 +14,9 @@
 //   glue_residual_cluster (sm_90 and later): 8 blocks of up to 4 warps share a row, because one
 //   multiprocessor alone takes more than a microsecond to fetch the segments; each warp writes its
 //   sum into the shared memory of all 8. glue_residual: one block of up to 32 warps per row.
-//   glue_swiglu: one block per record, one warp per row of it. Norm weights are fetched before the
-//   wait for the product.
+//   glue_swiglu: one block per record, one warp per row that is there. Norm weights are fetched
+//   before the wait for the product. Registers and blocks are few enough to be there beside the
+//   product's: the wait for it then costs no start.
 // Needs: sm_75; clusters from sm_90.
 
 #include "cuda/kernels/row_args.h"
@@ -79,11 +80,6 @@ __device__ __forceinline__ void residualUnit(const GlueResidualArgs& a, std::int
     const int units = static_cast<int>(unitsOf(columns));
     const int first = unit * kUnitColumns;
     letNextStart();
-    if (row >= a.out.rows) {
-        waitForPrevious();
-        if (unit < units) writeMissing(a.out, row, unit, lane);
-        return;
-    }
     exchange.begin();
     // Warps beyond the row compute with zeros: every access is bounded by the columns.
     const UnitPart postGamma = loadGamma(a.postGamma, first, columns, lane);
@@ -103,6 +99,9 @@ __device__ __forceinline__ void residualUnit(const GlueResidualArgs& a, std::int
     for (int i = 0; i < 8; ++i) x.v[i] = __fadd_rn(x.v[i], y.v[i]);
     storeUnit(xRow, first, columns, lane, x);
     if (!a.hasNext) return;
+    if (row == a.out.rows - 1 && unit < units)
+        for (std::int64_t missing = row + 1; missing < a.out.tilesPerUnit * kTileRows; ++missing)
+            writeMissing(a.out, missing, unit, lane);
     exchange.share(nextSums, unit, unitSquares(x), lane);
     if (unit >= units) return;
     const float factor = normFactor(rowSum<kMaxGlueUnits>(nextSums, units), columns, a.nextEps);
@@ -131,25 +130,27 @@ extern "C" __global__ void __cluster_dims__(kGlueCluster, 1, 1)
 extern "C" __global__ void glue_residual_cluster(const __grid_constant__ GlueResidualArgs) {}
 #endif
 
-// Grid (tiles, units).
-extern "C" __global__ void __launch_bounds__(32 * kTileRows)
+// Grid (tiles, units). 64 registers: see kBesideThreads.
+extern "C" __global__ void __launch_bounds__(32 * kTileRows, 4)
     glue_swiglu(const __grid_constant__ GlueSwigluArgs a) {
     letNextStart();
     waitForPrevious();
     const int lane = threadIdx.x % 32, unit = blockIdx.y, first = unit * kUnitColumns;
-    const int row = blockIdx.x * kTileRows + threadIdx.x / 32;
     const int columns = static_cast<int>(a.out.columns);
-    if (row >= a.out.rows) {
-        writeMissing(a.out, row, unit, lane);
-        return;
-    }
-    PartialUnit<2> gateSums(a.gate, row, first, columns, lane);
-    PartialUnit<2> upSums(a.up, row, first, columns, lane);
-    UnitPart gate = gateSums.sum();
-    const UnitPart up = upSums.sum();
+    for (int g = threadIdx.x / 32; g < kTileRows; g += blockDim.x / 32) {
+        const int row = blockIdx.x * kTileRows + g;
+        if (row >= a.out.rows) {
+            writeMissing(a.out, row, unit, lane);
+            continue;
+        }
+        PartialUnit<2> gateSums(a.gate, row, first, columns, lane);
+        PartialUnit<2> upSums(a.up, row, first, columns, lane);
+        UnitPart gate = gateSums.sum();
+        const UnitPart up = upSums.sum();
 #pragma unroll
-    for (int i = 0; i < 8; ++i) gate.v[i] = swiglu(gate.v[i], up.v[i]);
-    writeQuantized(a.out, row, unit, lane, gate);
+        for (int i = 0; i < 8; ++i) gate.v[i] = swiglu(gate.v[i], up.v[i]);
+        writeQuantized(a.out, row, unit, lane, gate);
+    }
 }
 
 } // namespace cuda
