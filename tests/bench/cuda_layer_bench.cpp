@@ -1,0 +1,265 @@
+// glint-cuda-layer-bench: where the time of a layer goes when few rows are computed.
+//
+//     glint-cuda-layer-bench [--rows 1,8,16]
+//
+// Layers of the 30B model with random weights of Q4_K (v and every other down projection Q6_K),
+// together much larger than the L2, one after the other in a recorded graph as in a decode step.
+// Then the same with parts left out: what a part costs in the chain is the difference. Time of one
+// layer: the median of 20 graphs of 24 layers less that of 20 graphs of 8, by 16.
+
+#include "cuda/attention.h"
+#include "cuda/cuda_backend.h"
+#include "engine/quant/half.h"
+#include "engine/quant/quant_table.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace cuda;
+using engine::ElementType;
+using engine::QuantType;
+using engine::Tensor;
+
+constexpr int kLayers = 8; // 2.2 GB
+constexpr std::int64_t kWidth = 6656, kHeads = 4096, kKv = 256, kFfn = 19968;
+
+void check(const engine::Result<void>& done) {
+    if (done) return;
+    std::fprintf(stderr, "%s\n", done.error().message.c_str());
+    std::exit(1);
+}
+
+template<class T> T valueOf(engine::Result<T> result) {
+    if (!result) check(result.error());
+    return std::move(*result);
+}
+
+using Weight = std::unique_ptr<engine::Weight>;
+
+// Random bits with ordinary scales; rows repeat after a while.
+Weight matrix(CudaBackend& backend, QuantType type, std::int64_t rows, std::int64_t columns) {
+    static std::mt19937_64 random(1);
+    const engine::QuantFormat& format = engine::quantFormat(type);
+    const std::int64_t bytes = rows * format.rowBytes(columns);
+    const std::int64_t pattern = std::min(bytes, 32 * format.rowBytes(columns));
+    std::vector<std::byte> out(static_cast<std::size_t>(bytes));
+    for (std::int64_t i = 0; i + 8 <= pattern; i += 8) {
+        const std::uint64_t r = random();
+        std::memcpy(out.data() + i, &r, 8);
+    }
+    const std::uint16_t scale = engine::floatToHalf(0.001f);
+    for (std::int64_t i = 0; i < pattern; i += format.blockBytes) {
+        std::byte* const block = out.data() + i;
+        std::memcpy(type == QuantType::Q6_K ? block + 208 : block, &scale, 2);
+        if (type != QuantType::Q6_K) std::memcpy(block + 2, &scale, 2);
+    }
+    for (std::int64_t i = pattern; i < bytes; i += pattern)
+        std::memcpy(out.data() + i, out.data(),
+                    static_cast<std::size_t>(std::min(pattern, bytes - i)));
+    return valueOf(
+        backend.importWeight({"bench", type, rows, columns, out}, engine::WeightUse::Matmul));
+}
+
+struct Layer {
+    Weight q, k, v, gate, o, ffnGate, ffnUp, down;
+    engine::KvLayer cache;
+};
+
+double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+class Bench {
+public:
+    explicit Bench(CudaBackend& backend)
+        : m_backend(backend), m_gemm(backend.launcher()),
+          m_rowOps(backend.launcher(), valueOf(backend.allocate(RowOps::kScratchBytes, "bench"))),
+          m_attention(backend.launcher(),
+                      valueOf(backend.allocate(Attention::kScratchBytes, "bench"))) {
+        for (int i = 0; i < kLayers; ++i) {
+            Layer layer;
+            layer.q = matrix(backend, QuantType::Q4_K, kHeads, kWidth);
+            layer.k = matrix(backend, QuantType::Q4_K, kKv, kWidth);
+            layer.v = matrix(backend, QuantType::Q6_K, kKv, kWidth);
+            layer.gate = matrix(backend, QuantType::Q4_K, kHeads, kWidth);
+            layer.o = matrix(backend, QuantType::Q4_K, kWidth, kHeads);
+            layer.ffnGate = matrix(backend, QuantType::Q4_K, kFfn, kWidth);
+            layer.ffnUp = matrix(backend, QuantType::Q4_K, kFfn, kWidth);
+            layer.down = matrix(backend, i % 2 ? QuantType::Q6_K : QuantType::Q4_K, kWidth, kFfn);
+            m_layers.push_back(std::move(layer));
+        }
+        m_activations = valueOf(backend.makeActivations(kMaxStepRows, kFfn));
+        m_rows = valueOf(backend.allocate(kMaxStepRows * kFfn * 4, "bench"));
+        m_q = valueOf(backend.allocate(kMaxStepRows * kHeads * 4, "bench"));
+        m_out = valueOf(backend.allocate(kMaxStepRows * kHeads * 4, "bench"));
+        m_position = valueOf(backend.allocate(kMaxStepRows * 4, "bench"));
+        m_gamma = valueOf(backend.allocate(kWidth * 4, "bench"));
+        std::mt19937 random(3);
+        std::normal_distribution<float> normal;
+        std::vector<float> noise(std::size_t(kMaxStepRows * kFfn));
+        for (float& value : noise) value = normal(random);
+        backend.copyIn(std::as_bytes(std::span(noise)),
+                       m_rows.tensor(ElementType::F32, kMaxStepRows, kFfn));
+        const std::vector<float> ones(kWidth, 1.0f);
+        backend.copyIn(std::as_bytes(std::span(ones)), m_gamma.tensor(ElementType::F32, 1, kWidth));
+        m_sums = valueOf(backend.allocate(kSumBytes, "bench"));
+    }
+
+    // The keys and values are zeros, which takes as long as anything else.
+    void useContext(std::int64_t context, int rows) {
+        m_memory.clear();
+        const std::int64_t bytes = context * kKv * 2;
+        for (Layer& layer : m_layers) {
+            for (Tensor* tensor : {&layer.cache.keys, &layer.cache.values}) {
+                m_memory.push_back(valueOf(m_backend.allocate(bytes, "bench")));
+                *tensor = m_memory.back().tensor(ElementType::F16, context, kKv);
+            }
+            layer.cache.capacity = context;
+        }
+        std::vector<std::int32_t> at;
+        for (int i = 0; i < rows; ++i) at.push_back(static_cast<std::int32_t>(context - rows + i));
+        m_backend.copyIn(std::as_bytes(std::span(at)),
+                         m_position.tensor(ElementType::I32, rows, 1));
+    }
+
+    struct Parts {
+        bool products = true, attention = true, glue = true, swiglu = true, fetchAhead = true;
+    };
+
+    double layerSeconds(int rows, const Parts& parts) {
+        Tensor input = m_rows.tensor(ElementType::F32, rows, kFfn);
+        m_backend.quantize(input, *m_activations); // wide enough for all products
+        return (graphSeconds(rows, parts, 24) - graphSeconds(rows, parts, 8)) / 16;
+    }
+
+private:
+    static constexpr std::int64_t kSumBytes = std::int64_t(32) << 20; // of a product
+
+    std::vector<PartialSums> multiply(std::initializer_list<const Weight*> weights, int rows,
+                                      const Parts& parts,
+                                      std::initializer_list<const Weight*> next) {
+        std::vector<GemmRows::Job> jobs;
+        std::vector<GemmRows::Ahead> ahead;
+        std::vector<PartialSums> sums;
+        auto* to = reinterpret_cast<float*>(m_sums.data());
+        for (const Weight* weight : weights) {
+            const auto& own = static_cast<const CudaWeight&>(**weight);
+            jobs.push_back({&own.layout, static_cast<const std::byte*>(own.data), to});
+            sums.push_back(GemmRows::sumsAt(to, own.layout, rows));
+            to += GemmRows::sumFloats(own.layout, rows);
+        }
+        if (parts.fetchAhead)
+            for (const Weight* weight : next) {
+                const auto& own = static_cast<const CudaWeight&>(**weight);
+                ahead.push_back({&own.layout, static_cast<const std::byte*>(own.data)});
+            }
+        const auto* const tiles = static_cast<CudaActivations&>(*m_activations).tiles();
+        if (parts.products) m_gemm.run(jobs, tiles, rows, ahead);
+        return sums;
+    }
+
+    void layer(const Layer& w, const Layer& following, int rows, const Parts& parts) {
+        const engine::RopeSpec rope{engine::RopePairing::Adjacent, 500000, 128, 1};
+        const QuantizedRows out{static_cast<CudaActivations&>(*m_activations).tiles(), nullptr, 0};
+        const engine::NormSpec norm{m_gamma.tensor(ElementType::F32, 1, kWidth), 1e-5f};
+        const Tensor x = m_rows.tensor(ElementType::F32, rows, kWidth);
+
+        auto sums = multiply({&w.q, &w.k, &w.v, &w.gate}, rows, parts, {&w.o});
+        if (parts.attention) {
+            engine::AttentionStep step;
+            step.gate = w.gate.get();
+            step.qNorm.eps = step.kNorm.eps = 1e-5f;
+            step.rope = &rope;
+            step.positions = m_position.tensor(ElementType::I32, rows, 1);
+            step.cache = w.cache;
+            step.shape = {32, 2, 128};
+            step.qRows = m_q.tensor(ElementType::F32, rows, kHeads);
+            step.outRows = m_out.tensor(ElementType::F32, rows, kHeads);
+            check(m_attention.attend(step, {sums[0], sums[1], sums[2], sums[3]}, out));
+        }
+        sums = multiply({&w.o}, rows, parts, {&w.ffnGate, &w.ffnUp});
+        if (parts.glue) m_rowOps.residualGlue(sums[0], &norm, x, &norm, out);
+        sums = multiply({&w.ffnGate, &w.ffnUp}, rows, parts, {&w.down});
+        if (parts.swiglu) m_rowOps.swigluGlue(sums[0], sums[1], kFfn, out);
+        sums = multiply({&w.down}, rows, parts,
+                        {&following.q, &following.k, &following.v, &following.gate});
+        if (parts.glue) m_rowOps.residualGlue(sums[0], &norm, x, &norm, out);
+    }
+
+    double graphSeconds(int rows, const Parts& parts, int layers) {
+        const std::string key = "layers " + std::to_string(++m_graphs);
+        std::vector<double> times;
+        for (int i = 0; i < 23; ++i) {
+            const double start = now();
+            m_backend.replay(key, [&] {
+                for (int l = 0; l < layers; ++l)
+                    layer(m_layers[std::size_t(l % kLayers)],
+                          m_layers[std::size_t((l + 1) % kLayers)], rows, parts);
+                return true;
+            });
+            check(m_backend.synchronize());
+            if (i >= 3) times.push_back(now() - start);
+        }
+        std::sort(times.begin(), times.end());
+        return times[times.size() / 2];
+    }
+
+    CudaBackend& m_backend;
+    GemmRows m_gemm;
+    RowOps m_rowOps;
+    Attention m_attention;
+    std::vector<Layer> m_layers;
+    std::unique_ptr<engine::Activations> m_activations;
+    engine::Buffer m_rows, m_q, m_out, m_position, m_gamma, m_sums;
+    std::vector<engine::Buffer> m_memory; // of the caches
+    int m_graphs = 0;
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+    std::vector<int> rowCounts = {1, 8, 16};
+    if (argc == 3 && std::string_view(argv[1]) == "--rows") {
+        rowCounts.clear();
+        for (const char* text = argv[2]; text; text = std::strchr(text, ',')) {
+            if (*text == ',') ++text;
+            rowCounts.push_back(std::clamp(std::atoi(text), 1, kMaxStepRows));
+        }
+    }
+    auto backend = valueOf(CudaBackend::make({}));
+    Bench bench(*backend);
+    using Parts = Bench::Parts;
+    const Parts all;
+    Parts noAhead = all, noAttention = all, noGlue = all, noSwiglu = all, products, small = all;
+    noAhead.fetchAhead = noAttention.attention = noGlue.glue = noSwiglu.swiglu = false;
+    products.attention = products.glue = products.swiglu = small.products = false;
+    std::printf("%s, us per layer\n%4s %8s %8s %8s %10s %8s %8s %9s %8s\n", backend->name().c_str(),
+                "rows", "context", "whole", "no ahead", "no attend", "no glue", "no swiglu",
+                "products", "the rest");
+    for (const int rows : rowCounts)
+        for (const std::int64_t context : {1024, 8192, 32768}) {
+            bench.useContext(context, rows);
+            const auto us = [&](const Parts& parts) {
+                return bench.layerSeconds(rows, parts) * 1e6;
+            };
+            std::printf("%4d %8d %8.2f %8.2f", rows, int(context), us(all), us(noAhead));
+            if (context == 1024)
+                std::printf(" %10.2f %8.2f %8.2f %9.2f %8.2f", us(noAttention), us(noGlue),
+                            us(noSwiglu), us(products), us(small));
+            std::printf("\n");
+            std::fflush(stdout);
+        }
+    return 0;
+}
