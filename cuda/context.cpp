@@ -54,9 +54,6 @@ Result<void> Context::open(int device) {
         if (!*asked) return asked->error();
     m_capability = *major * 10 + *minor;
     m_multiprocessors = *processors;
-    auto cache = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-    if (!cache) return cache.error();
-    m_cacheBytes = *cache;
     m_sharedBytes = *shared;
     if (m_capability < kOldestCapability) {
         return Error{ErrorCode::Unsupported,

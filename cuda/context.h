@@ -41,7 +41,6 @@ public:
     std::int64_t freeBytes() const; // now; 0 when the driver does not say
     int computeCapability() const { return m_capability; }
     int multiprocessors() const { return m_multiprocessors; }
-    std::int64_t cacheBytes() const { return m_cacheBytes; } // of the L2 cache
     int sharedBytesPerBlock() const { return m_sharedBytes; }
 
     // ---- the first failure. After it nothing is started any more.
@@ -70,7 +69,6 @@ private:
     std::int64_t m_totalBytes = 0;
     int m_capability = 0;
     int m_multiprocessors = 0;
-    std::int64_t m_cacheBytes = 0;
     int m_sharedBytes = 0;
     std::optional<engine::Error> m_error;
 };

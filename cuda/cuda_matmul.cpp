@@ -112,7 +112,7 @@ bool CudaBackend::runStep(std::span<const CudaWeight* const> weights, const Cuda
     GemmRows::Job jobs[GemmRows::kMaxJobs];
     if (!placeSums(weights, in.rows, jobs)) return false;
     const int rows = int(in.rows);
-    GemmRows::Ahead ahead[GemmRows::kMaxAhead];
+    GemmRows::Ahead ahead[GemmRows::kMaxJobs];
     std::size_t aheadCount = 0;
     for (const Weight* weight : upcoming) {
         const CudaWeight& next = own(*weight);
@@ -180,6 +180,14 @@ void CudaBackend::matmul(std::span<const MatmulJob> jobs, const Activations& x) 
 void CudaBackend::matmulAdd(const Weight& weight, const Activations& in, const NormSpec* post,
                             Tensor x, Tensor scratch, const NormSpec* next, Activations& out,
                             Upcoming upcoming) {
+    if (in.rows > kMaxStepRows && x.columns <= RowOps::kMaxResidualColumns) {
+        const MatmulJob job[] = {{&weight, scratch}};
+        matmul(job, in);
+        QuantizedRows target;
+        if (next) target = fill(out, x.rows, x.columns);
+        m_rowOps->residual(scratch, post, x, next, target);
+        return;
+    }
     const CudaWeight* const weights[] = {&own(weight)};
     PartialSums sums[1];
     if (x.columns > RowOps::kMaxGlueColumns || !runStep(weights, own(in), sums, upcoming)) {

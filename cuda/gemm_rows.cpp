@@ -10,7 +10,7 @@ namespace cuda {
 
 namespace {
 
-static_assert(GemmRows::kMaxJobs == kMaxRowJobs && GemmRows::kMaxAhead == kMaxAhead);
+static_assert(GemmRows::kMaxJobs == kMaxRowJobs);
 
 struct TypeKernels {
     QuantType type;
@@ -177,38 +177,27 @@ void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType
 }
 
 void GemmRows::planAhead(GemmRowsArgs& args, std::span<const Ahead> ahead) const {
-    std::int64_t room = m_launcher.cacheBytes() * kAheadPercent / 100;
-    while (!ahead.empty()) {
-        Job jobs[kMaxJobs];
-        std::size_t count = 0;
-        while (count < std::min(ahead.size(), std::size_t(kMaxJobs)) &&
-               ahead[count].layout->columns == ahead[0].layout->columns) {
-            jobs[count] = {ahead[count].layout, ahead[count].units, nullptr};
-            ++count;
-        }
-        ahead = ahead.subspan(count);
-        const Types types{std::span(jobs).first(count)};
-        GemmRowsGroup groups[kMaxJobs];
-        for (int i = 0; i < types.count; ++i)
-            groups[i] = groupOf(std::span(jobs).first(count), types.list[i]);
-        const int segments = jobs[0].layout->segments;
-        if (types.mixed(m_launcher.multiprocessors())) {
-            planRuns(std::span(groups).first(2), segments, m_launcher.multiprocessors());
-        } else {
-            for (int i = 0; i < types.count; ++i)
-                planRuns(std::span(groups).subspan(std::size_t(i), 1), segments,
-                         m_launcher.multiprocessors());
-        }
-        for (int i = 0; i < types.count; ++i) {
-            const GemmRowsGroup& group = groups[i];
-            const std::int64_t round = std::int64_t(group.blocks) * group.itemBytes;
-            const auto items =
-                static_cast<std::int32_t>(std::min<std::int64_t>(room / round, group.runItems + 1));
-            if (items == 0 || args.aheadCount == kMaxAhead) return;
-            args.ahead[args.aheadCount++] = {group, segments, items};
-            room -= items * round;
-        }
+    if (ahead.empty() || m_aheadItems == 0) return;
+    Job jobs[kMaxJobs];
+    std::size_t count = 0;
+    while (count < std::min(ahead.size(), std::size_t(kMaxJobs)) &&
+           ahead[count].layout->columns == ahead[0].layout->columns) {
+        jobs[count] = {ahead[count].layout, ahead[count].units, nullptr};
+        ++count;
     }
+    const std::span<const Job> next(jobs, count);
+    const Types types(next);
+    const int segments = jobs[0].layout->segments, multiprocessors = m_launcher.multiprocessors();
+    GemmRowsGroup groups[2];
+    // Of several types only what comes first: the others have launches of their own.
+    const bool mixed = types.mixed(multiprocessors);
+    // The order of launch().
+    const QuantType order[] = {mixed ? QuantType::Q4_K : types.list[0], QuantType::Q6_K};
+    const std::size_t groupCount = mixed ? 2 : 1;
+    for (std::size_t i = 0; i < groupCount; ++i) groups[i] = groupOf(next, order[i]);
+    planRuns(std::span(groups).first(groupCount), segments, multiprocessors);
+    for (std::size_t i = 0; i < groupCount; ++i)
+        args.ahead[args.aheadCount++] = {groups[i], segments, m_aheadItems};
 }
 
 void GemmRows::reduce(const PartialSums& sums, engine::Tensor out) {

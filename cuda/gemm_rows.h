@@ -22,10 +22,11 @@ struct GemmRowsArgs;
 
 class GemmRows {
 public:
-    // ringBytes: most shared memory for weights on their way; smaller values are for measurements.
-    static constexpr int kRingBytes = 184 << 10;
-    explicit GemmRows(Launcher& launcher, int ringBytes = kRingBytes)
-        : m_launcher(launcher), m_ringBytes(ringBytes) {}
+    // ringBytes: most shared memory for weights on their way. aheadItems: items of every block's
+    // run that the product before brings into the L2. Other values are for measurements.
+    static constexpr int kRingBytes = 184 << 10, kAheadItems = 1;
+    explicit GemmRows(Launcher& launcher, int ringBytes = kRingBytes, int aheadItems = kAheadItems)
+        : m_launcher(launcher), m_ringBytes(ringBytes), m_aheadItems(aheadItems) {}
 
     static constexpr int kMaxJobs = 4;
 
@@ -43,18 +44,16 @@ public:
         return {data, layout.segments, layout.rowTiles, rows};
     }
 
-    // A product that comes soon. Consecutive ones with the same number of columns are one product.
+    // A matrix of a product that comes soon.
     struct Ahead {
         const UnitLayout* layout = nullptr;
         const std::byte* units = nullptr;
     };
-    static constexpr int kMaxAhead = 4;
-    // Of the L2 cache, for what is fetched ahead.
-    static constexpr int kAheadPercent = 60;
 
     // sums of each job = its weights times `rows` (1..16) rows. At most kMaxJobs, all with the same
     // number of columns. Jobs of one type share a launch, and so do jobs of Q4_K and Q6_K.
-    // `ahead`: fetched into the card's cache as far as that has room, in this order.
+    // `ahead`: the next product is those of them from the first on that have its number of columns;
+    // its beginning is fetched into the card's cache.
     void run(std::span<const Job> jobs, const ActivationTile* activations, int rows,
              std::span<const Ahead> ahead = {});
 
@@ -74,7 +73,7 @@ private:
     void planAhead(GemmRowsArgs& args, std::span<const Ahead> ahead) const;
 
     Launcher& m_launcher;
-    int m_ringBytes;
+    int m_ringBytes, m_aheadItems;
 };
 
 } // namespace cuda

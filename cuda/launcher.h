@@ -32,7 +32,6 @@ public:
     }
     virtual int multiprocessors() const = 0;
     virtual int computeCapability() const = 0;   // 75, 80, ..., 120
-    virtual std::int64_t cacheBytes() const = 0; // of the L2 cache
     virtual int sharedBytesPerBlock() const = 0; // most dynamic shared memory a block may ask for
 
 protected:

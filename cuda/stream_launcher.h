@@ -28,7 +28,6 @@ public:
     make(Context& context, std::span<const KernelImage> images, const CardLimits& limits);
 
     int multiprocessors() const override { return m_context.multiprocessors(); }
-    std::int64_t cacheBytes() const override { return m_context.cacheBytes(); }
     int computeCapability() const override { return m_capability; }
     int sharedBytesPerBlock() const override { return m_sharedBytes; }
 

@@ -13,7 +13,7 @@
 //   of 32 for kv_write_q8_0. F32 rows aligned to 4 bytes, F16 cache rows to 8, Q8_0 to 2.
 // Traffic: the rows once; small beside the matrix products around it.
 // Launch: attention_inputs: a warp per row and head (of q, k or v), 4 warps a block. rope: a
-//   thread per pair. kv_write: a warp per row and 256 columns of k or v.
+//   block per row. kv_write: a warp per row and 256 columns of k or v.
 // Needs: sm_75.
 
 #include "cuda/kernels/attention_args.h"
@@ -47,13 +47,16 @@ __device__ __forceinline__ Rotation rotationOf(std::uint64_t turn) {
     }
 }
 
+// turnPerPosition: RopeTurns::perPosition.
+__device__ __forceinline__ Rotation turnedTo(std::uint64_t turnPerPosition, int position) {
+    return rotationOf(static_cast<std::uint64_t>(std::int64_t(position)) * turnPerPosition);
+}
+
 // positions: of one row, one per axis.
 __device__ __forceinline__ Rotation rotationOf(const RopeTurns& turns,
                                                const std::int32_t* positions, int pair) {
     const int pairsPerAxis = turns.headSize / 2 / turns.axes;
-    const auto position = static_cast<std::int64_t>(positions[pair / pairsPerAxis]);
-    return rotationOf(static_cast<std::uint64_t>(position) *
-                      turns.perPosition[pair % pairsPerAxis]);
+    return turnedTo(turns.perPosition[pair % pairsPerAxis], positions[pair / pairsPerAxis]);
 }
 
 __device__ __forceinline__ float rotatedFirst(float a, float b, const Rotation& r) {
@@ -119,33 +122,39 @@ __device__ __forceinline__ void attentionInputs(const AttentionInputsArgs& a) {
     const PartialSums& sums = isQuery ? a.q : isValue ? a.v : a.k;
     UnitPart gamma = {};
     if (!isValue) gamma = loadGamma(isQuery ? a.qGamma : a.kGamma, 0, size, lane);
+    // The lanes take different turns, one after the other: that is done before the wait as well.
+    const int far = size / 8; // lanes between the members of a pair, where these are halves
+    const bool first = lane < far;
+    const int partner = (first ? lane + far : lane - far) & 31;
+    const bool holds = a.turned && !isValue && (a.turns.halves ? lane < 2 * far : 4 * lane < size);
+    std::uint64_t turns[4] = {};
+    if (holds)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+            turns[i] = a.turns.perPosition[a.turns.halves ? 4 * (first ? lane : partner) + i
+                                                          : 2 * lane + i / 2];
     waitForPrevious();
     // Not earlier: attention_rows relies on all before this kernel having finished when it starts.
     letNextStart();
-    UnitPart part = PartialUnit<4>(sums, row, head * size, (head + 1) * size, lane).sum();
     const int position = a.positions[row * a.positionStride];
+    UnitPart part = PartialUnit<4>(sums, row, head * size, (head + 1) * size, lane).sum();
     if (!isValue) {
         const float factor = normFactor(unitSquares(part), size, isQuery ? a.qEps : a.kEps);
 #pragma unroll
         for (int i = 0; i < 4; ++i) part.v[i] = normed(part.v[i], factor, gamma.v[i]);
         if (a.turned && a.turns.halves) {
-            const int far = size / 8; // lanes between the members of a pair
-            const bool first = lane < far;
-            const int partner = (first ? lane + far : lane - far) & 31;
-            const bool holds = lane < 2 * far;
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
                 const float other = __shfl_sync(0xffffffffu, part.v[i], partner);
-                if (!holds) continue;
-                const int pair = 4 * (first ? lane : partner) + i;
-                const Rotation r = rotationOf(a.turns, &position, pair);
-                part.v[i] =
-                    first ? rotatedFirst(part.v[i], other, r) : rotatedSecond(other, part.v[i], r);
+                const Rotation r = turnedTo(turns[i], position);
+                if (holds)
+                    part.v[i] = first ? rotatedFirst(part.v[i], other, r)
+                                      : rotatedSecond(other, part.v[i], r);
             }
-        } else if (a.turned && 4 * lane < size) {
+        } else if (holds) {
 #pragma unroll
             for (int i = 0; i < 4; i += 2) {
-                const Rotation r = rotationOf(a.turns, &position, 2 * lane + i / 2);
+                const Rotation r = turnedTo(turns[i], position);
                 const float x = part.v[i], y = part.v[i + 1];
                 part.v[i] = rotatedFirst(x, y, r);
                 part.v[i + 1] = rotatedSecond(x, y, r);
@@ -204,18 +213,20 @@ extern "C" __global__ void __launch_bounds__(128)
 extern "C" __global__ void __launch_bounds__(256) rope(const __grid_constant__ RopeArgs a) {
     waitForPrevious();
     letNextStart();
-    const int pairs = a.turns.headSize / 2;
-    const std::int64_t index = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-    const int pair = static_cast<int>(index % pairs);
-    const std::int64_t head = index / pairs % a.heads, row = index / pairs / a.heads;
-    if (row >= a.rows) return;
+    // A thread turns its pair of every n-th head.
+    const int pairs = a.turns.headSize / 2, atOnce = blockDim.x / pairs;
+    const int firstHead = threadIdx.x / pairs, pair = threadIdx.x - firstHead * pairs;
+    if (firstHead >= atOnce) return;
+    const std::int64_t row = blockIdx.x;
     const Rotation r = rotationOf(a.turns, a.positions + row * a.positionStride, pair);
-    float* const x = a.x + row * a.xStride + head * a.turns.headSize;
-    float& first = a.turns.halves ? x[pair] : x[2 * pair];
-    float& second = a.turns.halves ? x[pair + pairs] : x[2 * pair + 1];
-    const float u = first, v = second;
-    first = rotatedFirst(u, v, r);
-    second = rotatedSecond(u, v, r);
+    for (int head = firstHead; head < a.heads; head += atOnce) {
+        float* const x = a.x + row * a.xStride + head * a.turns.headSize;
+        float& first = a.turns.halves ? x[pair] : x[2 * pair];
+        float& second = a.turns.halves ? x[pair + pairs] : x[2 * pair + 1];
+        const float u = first, v = second;
+        first = rotatedFirst(u, v, r);
+        second = rotatedSecond(u, v, r);
+    }
 }
 
 } // namespace cuda

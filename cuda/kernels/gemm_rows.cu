@@ -219,8 +219,9 @@ __device__ __forceinline__ void fetchItem(const GemmRowsArgs& args, const GemmRo
                  ring.arrived[stage], policy, lane);
 }
 
-// Starts the first items of products to come on their way into the L2 cache: between this product
-// and theirs small kernels run, which leave the memory idle. An item a lane.
+// Starts the first items of the next product on their way into the L2 cache, an item a lane: until
+// its blocks have started, the memory would be idle. More than one or two of a run do not pay: they
+// cost the last items of this product their place in the queue.
 __device__ __forceinline__ void fetchAhead(const GemmRowsArgs& args, int lane) {
     for (int a = 0; a < args.aheadCount; ++a) {
         const GemmRowsAhead& next = args.ahead[a];

@@ -46,14 +46,13 @@ struct GemmRowsAhead {
     std::int32_t segments = 0;
     std::int32_t items = 0; // of each run
 };
-inline constexpr int kMaxAhead = 4;
 
 struct GemmRowsArgs {
     const ActivationTile* activations = nullptr; // [unit][tile], ceil(rows / 8) tiles
     std::int32_t rows = 0;                       // of activations, 1..16
     std::int32_t segmentUnits = 0, segments = 0, lastSegmentUnits = 0;
     GemmRowsGroup groups[2]; // the second only in kernels for two types
-    GemmRowsAhead ahead[kMaxAhead];
+    GemmRowsAhead ahead[2];  // one product, the second like the second group
     std::int32_t aheadCount = 0;
 };
 

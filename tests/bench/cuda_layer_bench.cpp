@@ -84,7 +84,7 @@ double now() {
 class Bench {
 public:
     explicit Bench(CudaBackend& backend)
-        : m_backend(backend), m_gemm(backend.launcher()),
+        : m_backend(backend),
           m_rowOps(backend.launcher(), valueOf(backend.allocate(RowOps::kScratchBytes, "bench"))),
           m_attention(backend.launcher(),
                       valueOf(backend.allocate(Attention::kScratchBytes, "bench"))) {
@@ -135,7 +135,8 @@ public:
     }
 
     struct Parts {
-        bool products = true, attention = true, glue = true, swiglu = true, fetchAhead = true;
+        bool products = true, attention = true, glue = true, swiglu = true;
+        int ahead = GemmRows::kAheadItems; // items of a run in the L2
     };
 
     double layerSeconds(int rows, const Parts& parts) {
@@ -160,13 +161,13 @@ private:
             sums.push_back(GemmRows::sumsAt(to, own.layout, rows));
             to += GemmRows::sumFloats(own.layout, rows);
         }
-        if (parts.fetchAhead)
-            for (const Weight* weight : next) {
-                const auto& own = static_cast<const CudaWeight&>(**weight);
-                ahead.push_back({&own.layout, static_cast<const std::byte*>(own.data)});
-            }
+        for (const Weight* weight : next) {
+            const auto& own = static_cast<const CudaWeight&>(**weight);
+            ahead.push_back({&own.layout, static_cast<const std::byte*>(own.data)});
+        }
         const auto* const tiles = static_cast<CudaActivations&>(*m_activations).tiles();
-        if (parts.products) m_gemm.run(jobs, tiles, rows, ahead);
+        GemmRows gemm(m_backend.launcher(), GemmRows::kRingBytes, parts.ahead);
+        if (parts.products) gemm.run(jobs, tiles, rows, ahead);
         return sums;
     }
 
@@ -217,7 +218,6 @@ private:
     }
 
     CudaBackend& m_backend;
-    GemmRows m_gemm;
     RowOps m_rowOps;
     Attention m_attention;
     std::vector<Layer> m_layers;
@@ -242,12 +242,16 @@ int main(int argc, char** argv) {
     Bench bench(*backend);
     using Parts = Bench::Parts;
     const Parts all;
-    Parts noAhead = all, noAttention = all, noGlue = all, noSwiglu = all, products, small = all;
-    noAhead.fetchAhead = noAttention.attention = noGlue.glue = noSwiglu.swiglu = false;
+    Parts noAhead = all, twoAhead = all, fourAhead = all, noAttention = all, noGlue = all,
+          noSwiglu = all, products, small = all;
+    noAhead.ahead = 0;
+    twoAhead.ahead = 2;
+    fourAhead.ahead = 4;
+    noAttention.attention = noGlue.glue = noSwiglu.swiglu = false;
     products.attention = products.glue = products.swiglu = small.products = false;
-    std::printf("%s, us per layer\n%4s %8s %8s %8s %10s %8s %8s %9s %8s\n", backend->name().c_str(),
-                "rows", "context", "whole", "no ahead", "no attend", "no glue", "no swiglu",
-                "products", "the rest");
+    std::printf("%s, us per layer\n%4s %8s %8s %8s %8s %8s %10s %8s %10s %9s %8s\n",
+                backend->name().c_str(), "rows", "context", "whole", "ahead 0", "ahead 2",
+                "ahead 4", "no attend", "no glue", "no swiglu", "products", "the rest");
     for (const int rows : rowCounts)
         for (const std::int64_t context : {1024, 8192, 32768}) {
             bench.useContext(context, rows);
@@ -256,8 +260,9 @@ int main(int argc, char** argv) {
             };
             std::printf("%4d %8d %8.2f %8.2f", rows, int(context), us(all), us(noAhead));
             if (context == 1024)
-                std::printf(" %10.2f %8.2f %8.2f %9.2f %8.2f", us(noAttention), us(noGlue),
-                            us(noSwiglu), us(products), us(small));
+                std::printf(" %8.2f %8.2f %10.2f %8.2f %10.2f %9.2f %8.2f", us(twoAhead),
+                            us(fourAhead), us(noAttention), us(noGlue), us(noSwiglu), us(products),
+                            us(small));
             std::printf("\n");
             std::fflush(stdout);
         }

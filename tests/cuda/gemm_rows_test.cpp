@@ -211,7 +211,6 @@ public:
         : m_real(real), m_multiprocessors(multiprocessors),
           m_sharedBytes(std::min(sharedBytes, real.sharedBytesPerBlock())) {}
     int multiprocessors() const override { return m_multiprocessors; }
-    std::int64_t cacheBytes() const override { return m_real.cacheBytes(); }
     int computeCapability() const override { return m_real.computeCapability(); }
     int sharedBytesPerBlock() const override { return m_sharedBytes; }
 
