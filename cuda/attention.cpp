@@ -169,7 +169,7 @@ Result<void> Attention::rope(Tensor x, Tensor positions, const RopeSpec& spec) {
     a.heads = static_cast<std::int32_t>(x.columns / spec.headSize);
     LaunchShape launch;
     launch.threads = 256;
-    launch.gridX = static_cast<unsigned>(ceilDivide<std::int64_t>(x.rows * x.columns / 2, 256));
+    launch.gridX = static_cast<unsigned>(x.rows);
     m_launcher.run(KernelId::rope, launch, a);
     return {};
 }

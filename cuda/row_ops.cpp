@@ -233,6 +233,38 @@ void RowOps::gateQuantize(Tensor x, Tensor gate, const QuantizedRows& out) {
     quantizeEach(KernelId::rows_gate_quantize, x, gate, out);
 }
 
+const std::int64_t RowOps::kMaxResidualColumns = std::int64_t(kMaxResidualUnits) * kUnitColumns;
+
+void RowOps::residual(Tensor y, const NormSpec* post, Tensor x, const NormSpec* next,
+                      const QuantizedRows& out) {
+    CHECK(isF32(x) && isF32(y) && sameShape(x, y) && x.columns > 0 &&
+          x.columns <= kMaxResidualColumns);
+    if (x.rows == 0) return;
+    RowResidualArgs args;
+    args.x = floats(x);
+    args.y = floats(y);
+    args.xStride = stride(x);
+    args.yStride = stride(y);
+    args.rows = x.rows;
+    args.columns = static_cast<std::int32_t>(x.columns);
+    LaunchShape shape;
+    shape.gridX = static_cast<unsigned>(x.rows);
+    shape.threads = static_cast<unsigned>(32 * unitsOfRow(x.columns));
+    if (post) {
+        args.hasPost = 1;
+        args.postGamma = vector(post->gamma, x.columns);
+        args.postEps = post->eps;
+    }
+    if (next) {
+        args.hasNext = 1;
+        args.nextGamma = vector(next->gamma, x.columns);
+        args.nextEps = next->eps;
+        args.out = recordsOf(out, x.rows, x.columns);
+        shape.gridX = static_cast<unsigned>(args.out.tilesPerUnit * kTileRows);
+    }
+    m_launcher.run(KernelId::rows_residual, shape, args);
+}
+
 void RowOps::layerNormQuantize(Tensor x, Tensor gamma, Tensor beta, float eps,
                                const QuantizedRows& out) {
     CHECK(isF32(x));
@@ -348,7 +380,9 @@ void RowOps::residualGlue(const PartialSums& y, const NormSpec* post, Tensor x,
         shape.gridX = kGlueCluster;
         shape.gridY = rows;
         shape.threads = 32 * ((units + kGlueCluster - 1) / kGlueCluster);
-        m_launcher.run(KernelId::glue_residual_cluster, shape, args);
+        m_launcher.run(x.rows <= kTileRows ? KernelId::glue_residual_cluster_8
+                                           : KernelId::glue_residual_cluster_16,
+                       shape, args);
     } else {
         shape.gridX = rows;
         shape.threads = 32 * units;
@@ -368,7 +402,8 @@ void RowOps::swigluGlue(const PartialSums& gate, const PartialSums& up, std::int
     LaunchShape shape;
     shape.gridX = static_cast<unsigned>(args.out.tilesPerUnit);
     shape.gridY = static_cast<unsigned>(unitsOfRow(columns));
-    shape.threads = 32 * static_cast<unsigned>(std::min<std::int64_t>(gate.columns, kTileRows));
+    // With more than 8 rows there is less room beside the product (kBesideThreads).
+    shape.threads = gate.columns <= kTileRows ? 32 * static_cast<unsigned>(gate.columns) : 128;
     m_launcher.run(KernelId::glue_swiglu, shape, args);
 }
 

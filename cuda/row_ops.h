@@ -60,6 +60,11 @@ public:
     void geluQuantize(engine::Tensor x, const QuantizedRows& out);
     void swigluQuantize(engine::Tensor gate, engine::Tensor up, const QuantizedRows& out);
     void gateQuantize(engine::Tensor x, engine::Tensor gate, const QuantizedRows& out);
+    // The end of Backend::matmulAdd for any number of rows, y being the product; as residualGlue
+    // otherwise, for up to kMaxResidualColumns.
+    static const std::int64_t kMaxResidualColumns;
+    void residual(engine::Tensor y, const engine::NormSpec* post, engine::Tensor x,
+                  const engine::NormSpec* next, const QuantizedRows& out);
     void postNormAdd(engine::Tensor x, engine::Tensor y, engine::Tensor gamma, float eps);
     void sigmoidGate(engine::Tensor x, engine::Tensor gate);
     void swiglu(engine::Tensor gate, engine::Tensor up, engine::Tensor out);

@@ -12,7 +12,8 @@
 //   heads of any even size up to 256 for rope; any number of columns for kv_write_f16, a multiple
 //   of 32 for kv_write_q8_0. F32 rows aligned to 4 bytes, F16 cache rows to 8, Q8_0 to 2.
 // Traffic: the rows once; small beside the matrix products around it.
-// Launch: attention_inputs: a warp per row and head (of q, k or v), 4 warps a block. rope: a
+// Launch: attention_inputs: a warp per row and head (of q, k or v), 4 warps a block, 64 registers
+//   so that it can be there beside the projections (kBesideThreads). rope: a
 //   block per row. kv_write: a warp per row and 256 columns of k or v.
 // Needs: sm_75.
 
@@ -137,7 +138,7 @@ __device__ __forceinline__ void attentionInputs(const AttentionInputsArgs& a) {
     // Not earlier: attention_rows relies on all before this kernel having finished when it starts.
     letNextStart();
     const int position = a.positions[row * a.positionStride];
-    UnitPart part = PartialUnit<4>(sums, row, head * size, (head + 1) * size, lane).sum();
+    UnitPart part = PartialUnit<2>(sums, row, head * size, (head + 1) * size, lane).sum();
     if (!isValue) {
         const float factor = normFactor(unitSquares(part), size, isQuery ? a.qEps : a.kEps);
 #pragma unroll
@@ -193,11 +194,11 @@ template<bool kEight> __device__ __forceinline__ void kvWrite(const KvWriteArgs&
 
 } // namespace
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 8)
     attention_inputs_f16(const __grid_constant__ AttentionInputsArgs args) {
     attentionInputs<false>(args);
 }
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 8)
     attention_inputs_q8_0(const __grid_constant__ AttentionInputsArgs args) {
     attentionInputs<true>(args);
 }

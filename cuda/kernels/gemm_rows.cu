@@ -23,12 +23,12 @@
 //   the place of the unit that it has just read: no buffers and no barriers for tiles, and the ring
 //   can be as deep as the shared memory. The weights of the first stages are on their way before
 //   waitForPrevious(): they do not depend on it, and so a deep ring hides the kernels in between.
-//   512 threads, hence at most 128 registers. Up to 8 rows at most 96 (kBesideThreads), so that the
-//   small kernel that comes next is there already, waiting, and the block of the product after it
-//   starts its ring the moment that this one leaves. sm_90: Q4_K 89 up to 8 rows, 128 up to 16,
-//   nothing spilled. Shared memory: the ring alone, stages x (item + 24 B), 30 KB a stage for Q4_K,
-//   44 for Q6_K. Per unit a warp issues 202 (292 for 16 rows) instructions for Q4_K, 297 (407) for
-//   Q6_K; up to 16 rows an H200 is limited by them, smaller cards by memory.
+//   512 threads, and registers left for the small kernels in between (gemm_rows_args.h): the next
+//   one is there already, waiting, and the block of the product after it starts its ring the
+//   moment that this one leaves. sm_90: Q4_K 89 up to 8 rows, 112 up to 16 (16 bytes spilled).
+//   Shared memory: the ring alone, stages x (item + 24 B), 30 KB a stage for Q4_K, 44 for Q6_K. Per
+//   unit a warp issues 202 (292 for 16 rows) instructions for Q4_K, 297 (407) for Q6_K; up to 16
+//   rows an H200 is limited by them, smaller cards by memory.
 // Needs. sm_75; copies run by themselves from sm_80, by bulk from sm_90 (copy.cuh).
 // Measured.
 
@@ -307,7 +307,7 @@ __device__ __forceinline__ void multiplyTwoGroups(const GemmRowsArgs& args) {
         gemm_rows_##name##_8(const __grid_constant__ GemmRowsArgs args) {                          \
         multiplyGroup<QuantType::T, 1>(args, args.groups[0], blockIdx.x);                          \
     }                                                                                              \
-    extern "C" __global__ void __launch_bounds__(kMaxRowThreads, 1)                                \
+    extern "C" __global__ void __maxnreg__(kMostRegisters16)                                       \
         gemm_rows_##name##_16(const __grid_constant__ GemmRowsArgs args) {                         \
         multiplyGroup<QuantType::T, 2>(args, args.groups[0], blockIdx.x);                          \
     }
@@ -330,7 +330,7 @@ extern "C" __global__ void __launch_bounds__(kBesideThreads, 1)
     multiplyTwoGroups<QuantType::Q4_K, QuantType::Q6_K, 1>(args);
 }
 
-extern "C" __global__ void __launch_bounds__(kMaxRowThreads, 1)
+extern "C" __global__ void __maxnreg__(kMostRegisters16)
     gemm_rows_q4_k_q6_k_16(const __grid_constant__ GemmRowsArgs args) {
     multiplyTwoGroups<QuantType::Q4_K, QuantType::Q6_K, 2>(args);
 }

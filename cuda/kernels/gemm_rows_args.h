@@ -12,11 +12,13 @@ namespace cuda {
 inline constexpr int kMaxRowJobs = 4;
 inline constexpr int kMaxStages = 8;
 inline constexpr int kMaxRowThreads = 512; // of gemm_rows kernels
-// Up to 8 rows the compiler is told of more threads than there are, so that registers are left for
-// the small kernels that run between the products: 96 for each of 512 threads leave 4,096 to each
-// of the four schedulers, which is a warp of 128 or two of 64. A block that needs more could not
-// start beside a product, nor a product beside it.
+// A multiprocessor has registers left for the small kernels that run between the products. A block
+// of theirs that needs more could not start beside a product, nor a product beside it. Up to 8 rows
+// the compiler is told of more threads than there are: 96 registers for each of 512 threads leave
+// 4,096 to each of the four schedulers, which is a warp of 128 or two of 64. Up to 16 rows 112
+// leave a warp of 64.
 inline constexpr int kBesideThreads = 640;
+inline constexpr int kMostRegisters16 = 112;
 
 struct GemmRowsJob {
     const std::uint8_t* units = nullptr;

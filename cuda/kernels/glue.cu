@@ -11,9 +11,10 @@
 //   second level cache, so time is latency. glue_swiglu reads 16 bytes per column (312 KB per row).
 // Launch: a warp holds a unit of a row in registers from the loads to the last store; only the sums
 //   of the units go through shared memory, and every thread adds them in the one order.
-//   glue_residual_cluster (sm_90 and later): 8 blocks of up to 4 warps share a row, because one
-//   multiprocessor alone takes more than a microsecond to fetch the segments; each warp writes its
-//   sum into the shared memory of all 8. glue_residual: one block of up to 32 warps per row.
+//   glue_residual_cluster_8 and _16 (sm_90 and later; up to 8 and 16 rows): 8 blocks of up to 4
+//   warps share a row, because one multiprocessor alone takes more than a microsecond to fetch the
+//   segments; each warp writes its sum into the shared memory of all 8. glue_residual: one block of
+//   up to 32 warps per row.
 //   glue_swiglu: one block per record, one warp per row that is there. Norm weights are fetched
 //   before the wait for the product. Registers and blocks are few enough to be there beside the
 //   product's: the wait for it then costs no start.
@@ -117,17 +118,25 @@ extern "C" __global__ void __launch_bounds__(32 * kMaxGlueUnits)
     residualUnit<2>(a, blockIdx.x, threadIdx.x / 32, InBlock());
 }
 
-// Grid (8, rows): the 8 blocks of a row are one cluster.
+// Grid (8, rows): the 8 blocks of a row are one cluster. Registers: see kBesideThreads; with more
+// than 8 rows 64, so fewer segments on their way.
 #if __CUDA_ARCH__ >= 900
 extern "C" __global__ void __cluster_dims__(kGlueCluster, 1, 1)
     __launch_bounds__(32 * kMaxGlueUnits / kGlueCluster)
-        glue_residual_cluster(const __grid_constant__ GlueResidualArgs a) {
+        glue_residual_cluster_8(const __grid_constant__ GlueResidualArgs a) {
     const int warps = blockDim.x / 32;
     residualUnit<6>(a, blockIdx.y, blockIdx.x * warps + threadIdx.x / 32, InCluster());
 }
+extern "C" __global__ void __cluster_dims__(kGlueCluster, 1, 1)
+    __launch_bounds__(32 * kMaxGlueUnits / kGlueCluster, 8)
+        glue_residual_cluster_16(const __grid_constant__ GlueResidualArgs a) {
+    const int warps = blockDim.x / 32;
+    residualUnit<2>(a, blockIdx.y, blockIdx.x * warps + threadIdx.x / 32, InCluster());
+}
 #else
 // Never launched there; the table of kernels wants every name in every image.
-extern "C" __global__ void glue_residual_cluster(const __grid_constant__ GlueResidualArgs) {}
+extern "C" __global__ void glue_residual_cluster_8(const __grid_constant__ GlueResidualArgs) {}
+extern "C" __global__ void glue_residual_cluster_16(const __grid_constant__ GlueResidualArgs) {}
 #endif
 
 // Grid (tiles, units). 64 registers: see kBesideThreads.

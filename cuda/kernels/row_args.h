@@ -47,6 +47,21 @@ struct RowNormQuantizeArgs {
     float eps = 0;
 };
 
+// x += y, or + rms norm of y; then perhaps the 8-bit form of rms norm of x.
+struct RowResidualArgs {
+    float* x = nullptr;
+    const float* y = nullptr;
+    const float* postGamma = nullptr; // null: none
+    const float* nextGamma = nullptr; // null: none
+    std::int64_t xStride = 0, yStride = 0;
+    std::int64_t rows = 0;
+    std::int32_t columns = 0;
+    std::int32_t hasPost = 0, hasNext = 0;
+    float postEps = 0, nextEps = 0;
+    RecordRows out; // where hasNext is set
+};
+inline constexpr int kMaxResidualUnits = 32; // a warp of the row's block each
+
 // The 8-bit form of x, or of f(x, y).
 struct RowQuantizeArgs {
     const float* x = nullptr;

@@ -303,6 +303,46 @@ extern "C" __global__ void __launch_bounds__(1024)
         [&](int unit, const UnitPart& part) { writeQuantized(a.out, row, unit, lane, part); });
 }
 
+// The end of a half layer and the start of the next: a block per row, a warp per unit, which stays
+// in registers.
+extern "C" __global__ void __launch_bounds__(32 * kMaxResidualUnits)
+    rows_residual(const __grid_constant__ RowResidualArgs a) {
+    __shared__ __align__(16) float postSums[kMaxResidualUnits], nextSums[kMaxResidualUnits];
+    start();
+    const int lane = threadIdx.x % 32, unit = threadIdx.x / 32, units = blockDim.x / 32;
+    const int first = unit * kUnitColumns;
+    const std::int64_t row = blockIdx.x;
+    if (row >= a.rows) {
+        writeMissingRow(a.out, row, lane);
+        return;
+    }
+    // The sum of all units' squares, as every thread gets it.
+    const auto factorOf = [&](float* sums, const UnitPart& part, float eps) {
+        const float s = unitSquares(part);
+        if (lane == 0) sums[unit] = s;
+        __syncthreads();
+        return normFactor(rowSum<kMaxResidualUnits>(sums, units), a.columns, eps);
+    };
+    float* const xRow = a.x + row * a.xStride;
+    UnitPart y = loadUnit(a.y + row * a.yStride, first, a.columns, lane);
+    UnitPart x = loadUnit(xRow, first, a.columns, lane);
+    if (a.hasPost) {
+        const UnitPart gamma = loadGamma(a.postGamma, first, a.columns, lane);
+        const float factor = factorOf(postSums, y, a.postEps);
+#pragma unroll
+        for (int i = 0; i < 8; ++i) y.v[i] = normed(y.v[i], factor, gamma.v[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) x.v[i] = __fadd_rn(x.v[i], y.v[i]);
+    storeUnit(xRow, first, a.columns, lane, x);
+    if (!a.hasNext) return;
+    const UnitPart gamma = loadGamma(a.nextGamma, first, a.columns, lane);
+    const float factor = factorOf(nextSums, x, a.nextEps);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) x.v[i] = normed(x.v[i], factor, gamma.v[i]);
+    writeQuantized(a.out, row, unit, lane, x);
+}
+
 // ---- the 8-bit form
 
 extern "C" __global__ void __launch_bounds__(kThreads)
