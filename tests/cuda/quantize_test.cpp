@@ -323,6 +323,42 @@ TEST_F(Quantize, AHalfLayerDoesNotDependOnTheNumberOfRows) {
     }
 }
 
+// More rows than a step has go through kernels of their own, with the bits of the separate ones.
+TEST_F(Quantize, TheEndOfAHalfLayerIsItsParts) {
+    const std::int64_t k = 1024;
+    for (const std::int64_t width : {96, 1504, 6656}) {
+        const auto weight = makeWeight(card(), QuantType::Q4_K, width, k, kSeed);
+        ASSERT_TRUE(weight);
+        CardRows gamma(card(), noise(1, width, 5));
+        const NormSpec norm{gamma.tensor(), 1e-6f};
+        for (const std::int64_t rows : {17, 21, 70})
+            for (const bool hasPost : {false, true})
+                for (const bool hasNext : {false, true}) {
+                    const Rows input = noise(rows, k, 3), before = noise(rows, width, 4);
+                    CardRows in(card(), input), scratch(card(), rows, width);
+                    CardRows x(card(), before, 3), y(card(), before, 3);
+                    const std::int64_t widest = std::max(width, k);
+                    auto fused = makeActivations(card(), rows, widest),
+                         apart = makeActivations(card(), rows, widest);
+                    const NormSpec* const post = hasPost ? &norm : nullptr;
+                    const NormSpec* const next = hasNext ? &norm : nullptr;
+                    card().quantize(in.tensor(), *fused);
+                    card().matmulAdd(*weight, *fused, post, x.tensor(), scratch.tensor(), next,
+                                     *fused);
+                    card().quantize(in.tensor(), *apart);
+                    card().Backend::matmulAdd(*weight, *apart, post, y.tensor(), scratch.tensor(),
+                                              next, *apart);
+                    const std::string what = std::to_string(rows) + "x" + std::to_string(width) +
+                                             (hasPost ? ", post" : "") + (hasNext ? ", next" : "");
+                    EXPECT_EQ(difference(x.read(), y.read()), "") << what;
+                    EXPECT_TRUE(x.gapsUntouched()) << what;
+                    EXPECT_TRUE(
+                        sameRecords(readRecords(card(), *fused), readRecords(card(), *apart)))
+                        << what;
+                }
+    }
+}
+
 // Cards without clusters have a kernel of their own for the step.
 TEST_F(Quantize, OlderCardsGiveTheSameBits) {
     CudaOptions options;
