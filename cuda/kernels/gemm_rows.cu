@@ -302,13 +302,22 @@ __device__ __forceinline__ void multiplyTwoGroups(const GemmRowsArgs& args) {
 
 } // namespace
 
+// Only where launches overlap are registers worth leaving.
+#if __CUDA_ARCH__ >= 900
+#    define GLINT_UP_TO_8 __launch_bounds__(kBesideThreads, 1)
+#    define GLINT_UP_TO_16 __maxnreg__(kMostRegisters16)
+#else
+#    define GLINT_UP_TO_8 __launch_bounds__(kMaxRowThreads, 1)
+#    define GLINT_UP_TO_16 __launch_bounds__(kMaxRowThreads, 1)
+#endif
+
 #define GLINT_GEMM_ROWS(name, T)                                                                   \
-    extern "C" __global__ void __launch_bounds__(kBesideThreads, 1)                                \
-        gemm_rows_##name##_8(const __grid_constant__ GemmRowsArgs args) {                          \
+    extern "C" __global__ void GLINT_UP_TO_8 gemm_rows_##name##_8(                                 \
+        const __grid_constant__ GemmRowsArgs args) {                                               \
         multiplyGroup<QuantType::T, 1>(args, args.groups[0], blockIdx.x);                          \
     }                                                                                              \
-    extern "C" __global__ void __maxnreg__(kMostRegisters16)                                       \
-        gemm_rows_##name##_16(const __grid_constant__ GemmRowsArgs args) {                         \
+    extern "C" __global__ void GLINT_UP_TO_16 gemm_rows_##name##_16(                               \
+        const __grid_constant__ GemmRowsArgs args) {                                               \
         multiplyGroup<QuantType::T, 2>(args, args.groups[0], blockIdx.x);                          \
     }
 
@@ -325,13 +334,13 @@ GLINT_GEMM_ROWS(q6_k, Q6_K)
 GLINT_GEMM_ROWS(iq4_nl, IQ4_NL)
 GLINT_GEMM_ROWS(iq4_xs, IQ4_XS)
 
-extern "C" __global__ void __launch_bounds__(kBesideThreads, 1)
-    gemm_rows_q4_k_q6_k_8(const __grid_constant__ GemmRowsArgs args) {
+extern "C" __global__ void GLINT_UP_TO_8
+gemm_rows_q4_k_q6_k_8(const __grid_constant__ GemmRowsArgs args) {
     multiplyTwoGroups<QuantType::Q4_K, QuantType::Q6_K, 1>(args);
 }
 
-extern "C" __global__ void __maxnreg__(kMostRegisters16)
-    gemm_rows_q4_k_q6_k_16(const __grid_constant__ GemmRowsArgs args) {
+extern "C" __global__ void GLINT_UP_TO_16
+gemm_rows_q4_k_q6_k_16(const __grid_constant__ GemmRowsArgs args) {
     multiplyTwoGroups<QuantType::Q4_K, QuantType::Q6_K, 2>(args);
 }
 
