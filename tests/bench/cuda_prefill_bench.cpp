@@ -56,20 +56,20 @@ const Whole kText = {
         {"output", QuantType::Q4_K, {6656}, 4096, 512, 4 * 52},
     }};
 
-// 1080p: 10,764 patches in calls of 512, 2,691 tokens in calls of 128.
+// 1080p: 10,764 patches in 6 calls, 2,691 tokens in calls of 512 at most.
 const Whole kPicture = {"a picture of 2,691 tokens, products only",
                         1,
                         "pictures/s",
                         {
-                            {"patches", QuantType::F32, {1536}, 588, 512, 21.02},
-                            {"q, k", QuantType::Q4_K, {1536, 1536}, 1536, 512, 21.02 * 50},
-                            {"v", QuantType::Q6_K, {1536}, 1536, 512, 21.02 * 50},
-                            {"out", QuantType::Q4_K, {1536}, 1536, 512, 21.02 * 50},
-                            {"up", QuantType::Q4_K, {8960}, 1536, 512, 21.02 * 50},
-                            {"down", QuantType::Q6_K, {1536}, 8960, 512, 21.02 * 50},
-                            {"projector 0", QuantType::BF16, {4096}, 6144, 128, 21.02},
-                            {"projector 1", QuantType::BF16, {4096}, 4096, 128, 21.02},
-                            {"projector 2", QuantType::BF16, {6656}, 4096, 128, 21.02},
+                            {"patches", QuantType::F32, {1536}, 588, 1794, 6},
+                            {"q, k", QuantType::Q4_K, {1536, 1536}, 1536, 1794, 6 * 50},
+                            {"v", QuantType::Q6_K, {1536}, 1536, 1794, 6 * 50},
+                            {"out", QuantType::Q4_K, {1536}, 1536, 1794, 6 * 50},
+                            {"up", QuantType::Q4_K, {8960}, 1536, 1794, 6 * 50},
+                            {"down", QuantType::Q6_K, {1536}, 8960, 1794, 6 * 50},
+                            {"projector 0", QuantType::BF16, {4096}, 6144, 512, 5.26},
+                            {"projector 1", QuantType::BF16, {4096}, 4096, 512, 5.26},
+                            {"projector 2", QuantType::BF16, {6656}, 4096, 512, 5.26},
                         }};
 
 // Random bits with sensible 16-bit scales; floats around 1.
