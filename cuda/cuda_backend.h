@@ -104,13 +104,12 @@ public:
                      float postEps) override;
     void matmulAdd(const engine::Weight& weight, const engine::Activations& in,
                    const engine::NormSpec* post, engine::Tensor x, engine::Tensor scratch,
-                   const engine::NormSpec* next, engine::Activations& out,
-                   engine::Upcoming upcoming = {}) override;
+                   const engine::NormSpec* next, engine::Activations& out) override;
     void matmulSwiglu(const engine::Weight& gate, const engine::Weight& up,
                       const engine::Activations& in, engine::Tensor gateRows, engine::Tensor upRows,
-                      engine::Activations& out, engine::Upcoming upcoming = {}) override;
+                      engine::Activations& out) override;
     void attend(const engine::AttentionStep& step, const engine::Activations& in,
-                engine::Activations& out, engine::Upcoming upcoming = {}) override;
+                engine::Activations& out) override;
     bool replay(std::string_view key, const std::function<bool()>& fn) override;
 
 private:
@@ -139,7 +138,7 @@ private:
     bool placeSums(std::span<const CudaWeight* const> weights, std::int64_t rows,
                    std::span<GemmRows::Job> jobs);
     bool runStep(std::span<const CudaWeight* const> weights, const CudaActivations& in,
-                 std::span<PartialSums> sums, engine::Upcoming upcoming);
+                 std::span<PartialSums> sums);
     void multiplyFewRows(std::span<const engine::MatmulJob> jobs, const CudaActivations& in);
 
     // In the order of construction; what comes later uses what comes earlier.

@@ -14,7 +14,6 @@ using engine::Activations;
 using engine::MatmulJob;
 using engine::NormSpec;
 using engine::Tensor;
-using engine::Upcoming;
 using engine::Weight;
 
 namespace {
@@ -108,19 +107,11 @@ bool CudaBackend::placeSums(std::span<const CudaWeight* const> weights, std::int
 }
 
 bool CudaBackend::runStep(std::span<const CudaWeight* const> weights, const CudaActivations& in,
-                          std::span<PartialSums> sums, Upcoming upcoming) {
+                          std::span<PartialSums> sums) {
     GemmRows::Job jobs[GemmRows::kMaxJobs];
     if (!placeSums(weights, in.rows, jobs)) return false;
     const int rows = int(in.rows);
-    GemmRows::Ahead ahead[GemmRows::kMaxJobs];
-    std::size_t aheadCount = 0;
-    for (const Weight* weight : upcoming) {
-        const CudaWeight& next = own(*weight);
-        if (next.form != WeightForm::Units || aheadCount == std::size(ahead)) break;
-        ahead[aheadCount++] = {&next.layout, unitsOf(next)};
-    }
-    m_gemmRows->run(std::span(jobs).first(weights.size()), in.tiles(), rows,
-                    std::span(ahead).first(aheadCount));
+    m_gemmRows->run(std::span(jobs).first(weights.size()), in.tiles(), rows);
     for (std::size_t i = 0; i < weights.size(); ++i)
         sums[i] = GemmRows::sumsAt(jobs[i].sums, *jobs[i].layout, rows);
     return true;
@@ -133,7 +124,7 @@ void CudaBackend::multiplyFewRows(std::span<const MatmulJob> jobs, const CudaAct
         PartialSums sums[GemmRows::kMaxJobs];
         for (std::size_t i = 0; i < most; ++i) weights[i] = &own(*jobs[i].weight);
         std::size_t count = most;
-        while (!runStep(std::span(weights).first(count), in, sums, {})) {
+        while (!runStep(std::span(weights).first(count), in, sums)) {
             CHECK(count > 1); // there is room for the largest
             count /= 2;
         }
@@ -178,8 +169,7 @@ void CudaBackend::matmul(std::span<const MatmulJob> jobs, const Activations& x) 
 // ---- fused operations
 
 void CudaBackend::matmulAdd(const Weight& weight, const Activations& in, const NormSpec* post,
-                            Tensor x, Tensor scratch, const NormSpec* next, Activations& out,
-                            Upcoming upcoming) {
+                            Tensor x, Tensor scratch, const NormSpec* next, Activations& out) {
     if (in.rows > kMaxStepRows && x.columns <= RowOps::kMaxResidualColumns) {
         const MatmulJob job[] = {{&weight, scratch}};
         matmul(job, in);
@@ -190,8 +180,8 @@ void CudaBackend::matmulAdd(const Weight& weight, const Activations& in, const N
     }
     const CudaWeight* const weights[] = {&own(weight)};
     PartialSums sums[1];
-    if (x.columns > RowOps::kMaxGlueColumns || !runStep(weights, own(in), sums, upcoming)) {
-        Backend::matmulAdd(weight, in, post, x, scratch, next, out, upcoming);
+    if (x.columns > RowOps::kMaxGlueColumns || !runStep(weights, own(in), sums)) {
+        Backend::matmulAdd(weight, in, post, x, scratch, next, out);
         return;
     }
     QuantizedRows target;
@@ -200,24 +190,23 @@ void CudaBackend::matmulAdd(const Weight& weight, const Activations& in, const N
 }
 
 void CudaBackend::matmulSwiglu(const Weight& gate, const Weight& up, const Activations& in,
-                               Tensor gateRows, Tensor upRows, Activations& out,
-                               Upcoming upcoming) {
+                               Tensor gateRows, Tensor upRows, Activations& out) {
     const CudaWeight* const weights[] = {&own(gate), &own(up)};
     PartialSums sums[2];
-    if (!runStep(weights, own(in), sums, upcoming)) {
-        Backend::matmulSwiglu(gate, up, in, gateRows, upRows, out, upcoming);
+    if (!runStep(weights, own(in), sums)) {
+        Backend::matmulSwiglu(gate, up, in, gateRows, upRows, out);
         return;
     }
     m_rowOps->swigluGlue(sums[0], sums[1], gate.rows, fill(out, in.rows, gate.rows));
 }
 
-void CudaBackend::attend(const engine::AttentionStep& step, const Activations& in, Activations& out,
-                         Upcoming upcoming) {
+void CudaBackend::attend(const engine::AttentionStep& step, const Activations& in,
+                         Activations& out) {
     const CudaWeight* weights[GemmRows::kMaxJobs] = {&own(*step.q), &own(*step.k), &own(*step.v)};
     if (step.gate) weights[3] = &own(*step.gate);
     PartialSums sums[GemmRows::kMaxJobs];
-    if (!runStep(std::span(weights).first(step.gate ? 4 : 3), own(in), sums, upcoming)) {
-        Backend::attend(step, in, out, upcoming);
+    if (!runStep(std::span(weights).first(step.gate ? 4 : 3), own(in), sums)) {
+        Backend::attend(step, in, out);
         return;
     }
     const std::int64_t rows = in.rows;

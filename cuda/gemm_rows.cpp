@@ -121,13 +121,12 @@ struct Types {
 
 } // namespace
 
-void GemmRows::run(std::span<const Job> jobs, const ActivationTile* activations, int rows,
-                   std::span<const Ahead> ahead) {
+void GemmRows::run(std::span<const Job> jobs, const ActivationTile* activations, int rows) {
     CHECK(!jobs.empty() && jobs.size() <= kMaxJobs && rows >= 1 && rows <= kMaxStepRows);
     for (const Job& job : jobs) CHECK(job.layout->columns == jobs[0].layout->columns);
     const Types types(jobs);
     if (types.mixed(m_launcher.multiprocessors())) {
-        launch(jobs, {QuantType::Q4_K, QuantType::Q6_K}, activations, rows, ahead,
+        launch(jobs, {QuantType::Q4_K, QuantType::Q6_K}, activations, rows,
                rows <= kTileRows ? KernelId::gemm_rows_q4_k_q6_k_8
                                  : KernelId::gemm_rows_q4_k_q6_k_16);
         return;
@@ -135,14 +134,12 @@ void GemmRows::run(std::span<const Job> jobs, const ActivationTile* activations,
     for (int i = 0; i < types.count; ++i) {
         const TypeKernels& kernels = kernelsOf(types.list[i]);
         launch(jobs, {types.list[i]}, activations, rows,
-               i + 1 == types.count ? ahead : std::span<const Ahead>(),
                rows <= kTileRows ? kernels.upTo8 : kernels.upTo16);
     }
 }
 
 void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType> types,
-                      const ActivationTile* activations, int rows, std::span<const Ahead> ahead,
-                      KernelId kernel) {
+                      const ActivationTile* activations, int rows, KernelId kernel) {
     const UnitLayout& shape = *jobs[0].layout; // what depends on K alone is the same for all
     GemmRowsArgs args;
     args.activations = activations;
@@ -167,37 +164,12 @@ void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType
         shared = std::max(shared, group.stages * (group.itemBytes + kBarrierBytes));
     }
     CHECK(shared <= m_launcher.sharedBytesPerBlock());
-    planAhead(args, ahead);
 
     LaunchShape launchShape;
     launchShape.gridX = static_cast<unsigned>(args.groups[0].blocks + args.groups[1].blocks);
     launchShape.threads = static_cast<unsigned>(32 * (shape.segmentUnits - 1 + turns + 2));
     launchShape.sharedBytes = static_cast<unsigned>(shared);
     m_launcher.run(kernel, launchShape, args);
-}
-
-void GemmRows::planAhead(GemmRowsArgs& args, std::span<const Ahead> ahead) const {
-    if (ahead.empty() || m_aheadItems == 0) return;
-    Job jobs[kMaxJobs];
-    std::size_t count = 0;
-    while (count < std::min(ahead.size(), std::size_t(kMaxJobs)) &&
-           ahead[count].layout->columns == ahead[0].layout->columns) {
-        jobs[count] = {ahead[count].layout, ahead[count].units, nullptr};
-        ++count;
-    }
-    const std::span<const Job> next(jobs, count);
-    const Types types(next);
-    const int segments = jobs[0].layout->segments, multiprocessors = m_launcher.multiprocessors();
-    GemmRowsGroup groups[2];
-    // Of several types only what comes first: the others have launches of their own.
-    const bool mixed = types.mixed(multiprocessors);
-    // The order of launch().
-    const QuantType order[] = {mixed ? QuantType::Q4_K : types.list[0], QuantType::Q6_K};
-    const std::size_t groupCount = mixed ? 2 : 1;
-    for (std::size_t i = 0; i < groupCount; ++i) groups[i] = groupOf(next, order[i]);
-    planRuns(std::span(groups).first(groupCount), segments, multiprocessors);
-    for (std::size_t i = 0; i < groupCount; ++i)
-        args.ahead[args.aheadCount++] = {groups[i], segments, m_aheadItems};
 }
 
 void GemmRows::reduce(const PartialSums& sums, engine::Tensor out) {

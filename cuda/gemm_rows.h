@@ -18,15 +18,12 @@
 
 namespace cuda {
 
-struct GemmRowsArgs;
-
 class GemmRows {
 public:
-    // ringBytes: most shared memory for weights on their way. aheadItems: items of every block's
-    // run that the product before brings into the L2. Other values are for measurements.
-    static constexpr int kRingBytes = 184 << 10, kAheadItems = 1;
-    explicit GemmRows(Launcher& launcher, int ringBytes = kRingBytes, int aheadItems = kAheadItems)
-        : m_launcher(launcher), m_ringBytes(ringBytes), m_aheadItems(aheadItems) {}
+    // ringBytes: most shared memory for weights on their way; other values are for measurements.
+    static constexpr int kRingBytes = 184 << 10;
+    explicit GemmRows(Launcher& launcher, int ringBytes = kRingBytes)
+        : m_launcher(launcher), m_ringBytes(ringBytes) {}
 
     static constexpr int kMaxJobs = 4;
 
@@ -44,18 +41,9 @@ public:
         return {data, layout.segments, layout.rowTiles, rows};
     }
 
-    // A matrix of a product that comes soon.
-    struct Ahead {
-        const UnitLayout* layout = nullptr;
-        const std::byte* units = nullptr;
-    };
-
     // sums of each job = its weights times `rows` (1..16) rows. At most kMaxJobs, all with the same
     // number of columns. Jobs of one type share a launch, and so do jobs of Q4_K and Q6_K.
-    // `ahead`: the next product is those of them from the first on that have its number of columns;
-    // its beginning is fetched into the card's cache.
-    void run(std::span<const Job> jobs, const ActivationTile* activations, int rows,
-             std::span<const Ahead> ahead = {});
+    void run(std::span<const Job> jobs, const ActivationTile* activations, int rows);
 
     // out[column][r] = the segments' sums; out F32 [sums.columns, weight rows], any stride.
     void reduce(const PartialSums& sums, engine::Tensor out);
@@ -68,12 +56,10 @@ public:
 private:
     // The jobs of these types, one group each.
     void launch(std::span<const Job> jobs, std::initializer_list<QuantType> types,
-                const ActivationTile* activations, int rows, std::span<const Ahead> ahead,
-                KernelId kernel);
-    void planAhead(GemmRowsArgs& args, std::span<const Ahead> ahead) const;
+                const ActivationTile* activations, int rows, KernelId kernel);
 
     Launcher& m_launcher;
-    int m_ringBytes, m_aheadItems;
+    int m_ringBytes;
 };
 
 } // namespace cuda

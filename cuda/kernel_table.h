@@ -1,6 +1,6 @@
 #pragma once
-// Every kernel by name. kernel_list.inc has one line per kernel; all are looked up when a backend is
-// made, so that a missing kernel is an error at start, never within an answer.
+// Every kernel by name. kernel_list.inc has one line per kernel; all are looked up when a backend
+// is made, so that a missing kernel is an error at start, never within an answer.
 
 #include <cstdint>
 #include <string_view>

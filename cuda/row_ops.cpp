@@ -260,7 +260,6 @@ void RowOps::residual(Tensor y, const NormSpec* post, Tensor x, const NormSpec* 
         args.nextGamma = vector(next->gamma, x.columns);
         args.nextEps = next->eps;
         args.out = recordsOf(out, x.rows, x.columns);
-        shape.gridX = static_cast<unsigned>(args.out.tilesPerUnit * kTileRows);
     }
     m_launcher.run(KernelId::rows_residual, shape, args);
 }
@@ -277,7 +276,7 @@ void RowOps::layerNormQuantize(Tensor x, Tensor gamma, Tensor beta, float eps,
     args.out = recordsOf(out, x.rows, x.columns);
     args.eps = eps;
     LaunchShape shape;
-    shape.gridX = static_cast<unsigned>(args.out.tilesPerUnit * kTileRows);
+    shape.gridX = static_cast<unsigned>(x.rows);
     shape.threads = normThreads(x.rows, x.columns);
     m_launcher.run(KernelId::rows_layer_norm_quantize, shape, args);
 }
@@ -292,7 +291,7 @@ void RowOps::normQuantize(Tensor x, Tensor gamma, float eps, const QuantizedRows
     args.out = recordsOf(out, x.rows, x.columns);
     args.eps = eps;
     LaunchShape shape;
-    shape.gridX = static_cast<unsigned>(args.out.tilesPerUnit * kTileRows);
+    shape.gridX = static_cast<unsigned>(x.rows);
     shape.threads = normThreads(x.rows, x.columns);
     m_launcher.run(KernelId::rows_norm_quantize, shape, args);
 }
@@ -380,9 +379,7 @@ void RowOps::residualGlue(const PartialSums& y, const NormSpec* post, Tensor x,
         shape.gridX = kGlueCluster;
         shape.gridY = rows;
         shape.threads = 32 * ((units + kGlueCluster - 1) / kGlueCluster);
-        m_launcher.run(x.rows <= kTileRows ? KernelId::glue_residual_cluster_8
-                                           : KernelId::glue_residual_cluster_16,
-                       shape, args);
+        m_launcher.run(KernelId::glue_residual_cluster, shape, args);
     } else {
         shape.gridX = rows;
         shape.threads = 32 * units;
@@ -402,8 +399,7 @@ void RowOps::swigluGlue(const PartialSums& gate, const PartialSums& up, std::int
     LaunchShape shape;
     shape.gridX = static_cast<unsigned>(args.out.tilesPerUnit);
     shape.gridY = static_cast<unsigned>(unitsOfRow(columns));
-    // With more than 8 rows there is less room beside the product (kBesideThreads).
-    shape.threads = gate.columns <= kTileRows ? 32 * static_cast<unsigned>(gate.columns) : 128;
+    shape.threads = 32 * static_cast<unsigned>(std::min<std::int64_t>(gate.columns, kTileRows));
     m_launcher.run(KernelId::glue_swiglu, shape, args);
 }
 

@@ -12,8 +12,7 @@
 //   heads of any even size up to 256 for rope; any number of columns for kv_write_f16, a multiple
 //   of 32 for kv_write_q8_0. F32 rows aligned to 4 bytes, F16 cache rows to 8, Q8_0 to 2.
 // Traffic: the rows once; small beside the matrix products around it.
-// Launch: attention_inputs: a warp per row and head (of q, k or v), 4 warps a block, 64 registers
-//   so that it can be there beside the projections (kBesideThreads). rope: a
+// Launch: attention_inputs: a warp per row and head (of q, k or v), 4 warps a block. rope: a
 //   block per row. kv_write: a warp per row and 256 columns of k or v.
 // Needs: sm_75.
 

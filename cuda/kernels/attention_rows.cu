@@ -76,12 +76,12 @@ __device__ __forceinline__ void storeState(float* to, const TileState<D>& state,
 template<int D, bool kEight> __device__ __forceinline__ void attentionRows(const AttentionArgs& a) {
     extern __shared__ __align__(16) std::uint8_t shared[];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    letNextStart(); // at once: the kernels that follow fetch weights while this one works
-    bool waits = a.onlyInputsBefore != 0;
-    if (!waits) waitForPrevious();
+    if (!a.onlyInputsBefore) waitForPrevious();
     const UnitPlan plan = planUnits(a);
     const int blocks = itemBlocks(a);
     const int items = (plan.endUnit - plan.firstUnit) * a.kvHeads * blocks;
+    bool waits = a.onlyInputsBefore != 0;
+    if (!waits) letNextStart();
     for (int item = blockIdx.x; item < items; item += gridDim.x) {
         const int block = item % blocks, kvHead = item / blocks % a.kvHeads;
         const int unitOfCall = item / (blocks * a.kvHeads), unit = plan.firstUnit + unitOfCall;
@@ -99,6 +99,7 @@ template<int D, bool kEight> __device__ __forceinline__ void attentionRows(const
         if (early) ring.start(first, end);
         if (waits) {
             waitForPrevious();
+            letNextStart();
             waits = false;
         }
         if (!early) ring.start(first, end);
@@ -117,8 +118,7 @@ template<int D, bool kEight> __device__ __forceinline__ void attentionRows(const
         if (hasQueries)
             storeState<D>(a.states + stateIndex(a, unitOfCall, kvHead, queryTile), state, lane);
     }
-    // A block without work leaves without a wait: others have work, and this kernel has finished
-    // only when they have.
+    if (waits) waitForPrevious(); // a block without work; what follows relies on all of them
 }
 
 // One column of the result: row `row`, query head `head`, column `column` of it; called by a warp
@@ -217,23 +217,21 @@ extern "C" __global__ void __launch_bounds__(128)
         mergedColumn(a, plan, row, head, first % a.headSize + lane, lane);
 }
 
-// Block (unit of 256 columns, row). Those of the last row also write zeros for the rows that the
-// last tile lacks. With up to 112 registers a block of the output projection (3 warps of 96 to a
-// scheduler) fits beside; hence no more than two segments of the gate on their way.
+// Block (unit of 256 columns, row).
 extern "C" __global__ void __launch_bounds__(256)
     attention_finish(const __grid_constant__ AttentionFinishArgs f) {
     __shared__ __align__(16) float unitRow[kUnitColumns];
     const AttentionArgs& a = f.attention;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int unit = blockIdx.x, row = blockIdx.y;
-    letNextStart();
     const int columns = static_cast<int>(f.out.columns);
     const int first = unit * kUnitColumns + warp * 32;
-    // The positions were complete before attention_inputs let attention_rows start.
+    // The positions were complete before attention_inputs had finished.
     const UnitPlan plan = planUnits(a);
     waitForPrevious();
+    letNextStart();
     const bool gated = warp == 0 && f.gate.data;
-    PartialUnit<2> gate(f.gate, row, unit * kUnitColumns, gated ? columns : 0, lane);
+    PartialUnit<4> gate(f.gate, row, unit * kUnitColumns, gated ? columns : 0, lane);
     float value = 0.0f;
     if (first < columns) {
         if (f.attended)
@@ -243,12 +241,7 @@ extern "C" __global__ void __launch_bounds__(256)
     }
     unitRow[warp * 32 + lane] = value;
     __syncthreads();
-    if (warp > 0) {
-        const int missing = a.rows - 1 + warp; // of the last tile, which has one row at least
-        if (row == a.rows - 1 && missing < f.out.tilesPerUnit * kTileRows)
-            writeMissing(f.out, missing, unit, lane);
-        return;
-    }
+    if (warp > 0) return;
     UnitPart part = loadUnit(unitRow, 0, kUnitColumns, lane);
     if (gated) {
         const UnitPart gates = gate.sum();

@@ -154,15 +154,4 @@ __device__ __forceinline__ void finishCopies() {
 #endif
 }
 
-// Starts a piece of memory on its way into the L2 cache; nobody waits for it. By one thread; from,
-// bytes: multiples of 16.
-__device__ __forceinline__ void prefetchToL2(const std::uint8_t* from, int bytes) {
-#if defined(GLINT_BULK_COPY)
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
-#else
-    for (int at = 0; at < bytes; at += 128)
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(from + at));
-#endif
-}
-
 } // namespace cuda

@@ -23,12 +23,10 @@
 //   the place of the unit that it has just read: no buffers and no barriers for tiles, and the ring
 //   can be as deep as the shared memory. The weights of the first stages are on their way before
 //   waitForPrevious(): they do not depend on it, and so a deep ring hides the kernels in between.
-//   512 threads, and registers left for the small kernels in between (gemm_rows_args.h): the next
-//   one is there already, waiting, and the block of the product after it starts its ring the
-//   moment that this one leaves. sm_90: Q4_K 89 up to 8 rows, 112 up to 16 (16 bytes spilled).
-//   Shared memory: the ring alone, stages x (item + 24 B), 30 KB a stage for Q4_K, 44 for Q6_K. Per
-//   unit a warp issues 202 (292 for 16 rows) instructions for Q4_K, 297 (407) for Q6_K; up to 16
-//   rows an H200 is limited by them, smaller cards by memory.
+//   512 threads, hence at most 128 registers; up to 8 rows 96 (kFewRowThreads), which is 1 % faster
+//   and spills nothing. Shared memory: the ring alone, stages x (item + 24 B), 30 KB a stage for
+//   Q4_K, 44 for Q6_K. Per unit a warp issues 202 (292 for 16 rows) instructions for Q4_K, 297
+//   (407) for Q6_K; up to 16 rows an H200 is limited by them, smaller cards by memory.
 // Needs. sm_75; copies run by themselves from sm_80, by bulk from sm_90 (copy.cuh).
 // Measured.
 
@@ -219,27 +217,6 @@ __device__ __forceinline__ void fetchItem(const GemmRowsArgs& args, const GemmRo
                  ring.arrived[stage], policy, lane);
 }
 
-// Starts the first items of the next product on their way into the L2 cache, an item a lane: until
-// its blocks have started, the memory would be idle. More than one or two of a run do not pay: they
-// cost the last items of this product their place in the queue.
-__device__ __forceinline__ void fetchAhead(const GemmRowsArgs& args, int lane) {
-    for (int a = 0; a < args.aheadCount; ++a) {
-        const GemmRowsAhead& next = args.ahead[a];
-        for (int block = blockIdx.x; block < next.group.blocks; block += gridDim.x) {
-            const Run run(next.group, block);
-            const int count = min(run.count, next.items);
-            for (int i = lane; i < count; i += 32) {
-                const ItemWalk walk(next.group, run.first + i);
-                const GemmRowsJob& job = next.group.jobs[walk.job];
-                prefetchToL2(job.units + (walk.tile - job.firstTile) * next.group.rowTileBytes +
-                                 std::int64_t(walk.segment) * next.group.itemBytes,
-                             walk.segment < next.segments - 1 ? next.group.itemBytes
-                                                              : next.group.lastItemBytes);
-            }
-        }
-    }
-}
-
 __device__ __forceinline__ void fetchItems(const GemmRowsArgs& args, const GemmRowsGroup& group,
                                            const Run& run, int lane) {
     const Ring ring(group);
@@ -269,7 +246,6 @@ __device__ __forceinline__ void fetchItems(const GemmRowsArgs& args, const GemmR
         place.advance(1, group.stages);
         walk.advance(group);
     }
-    fetchAhead(args, lane);
     finishCopies();
 }
 
@@ -302,13 +278,10 @@ __device__ __forceinline__ void multiplyTwoGroups(const GemmRowsArgs& args) {
 
 } // namespace
 
-// Only where launches overlap are registers worth leaving.
 #if __CUDA_ARCH__ >= 900
-#    define GLINT_UP_TO_8 __launch_bounds__(kBesideThreads, 1)
-#    define GLINT_UP_TO_16 __maxnreg__(kMostRegisters16)
+#    define GLINT_UP_TO_8 __launch_bounds__(kFewRowThreads, 1)
 #else
 #    define GLINT_UP_TO_8 __launch_bounds__(kMaxRowThreads, 1)
-#    define GLINT_UP_TO_16 __launch_bounds__(kMaxRowThreads, 1)
 #endif
 
 #define GLINT_GEMM_ROWS(name, T)                                                                   \
@@ -316,8 +289,8 @@ __device__ __forceinline__ void multiplyTwoGroups(const GemmRowsArgs& args) {
         const __grid_constant__ GemmRowsArgs args) {                                               \
         multiplyGroup<QuantType::T, 1>(args, args.groups[0], blockIdx.x);                          \
     }                                                                                              \
-    extern "C" __global__ void GLINT_UP_TO_16 gemm_rows_##name##_16(                               \
-        const __grid_constant__ GemmRowsArgs args) {                                               \
+    extern "C" __global__ void __launch_bounds__(kMaxRowThreads, 1)                                \
+        gemm_rows_##name##_16(const __grid_constant__ GemmRowsArgs args) {                         \
         multiplyGroup<QuantType::T, 2>(args, args.groups[0], blockIdx.x);                          \
     }
 
@@ -339,8 +312,8 @@ gemm_rows_q4_k_q6_k_8(const __grid_constant__ GemmRowsArgs args) {
     multiplyTwoGroups<QuantType::Q4_K, QuantType::Q6_K, 1>(args);
 }
 
-extern "C" __global__ void GLINT_UP_TO_16
-gemm_rows_q4_k_q6_k_16(const __grid_constant__ GemmRowsArgs args) {
+extern "C" __global__ void __launch_bounds__(kMaxRowThreads, 1)
+    gemm_rows_q4_k_q6_k_16(const __grid_constant__ GemmRowsArgs args) {
     multiplyTwoGroups<QuantType::Q4_K, QuantType::Q6_K, 2>(args);
 }
 

@@ -12,13 +12,8 @@ namespace cuda {
 inline constexpr int kMaxRowJobs = 4;
 inline constexpr int kMaxStages = 8;
 inline constexpr int kMaxRowThreads = 512; // of gemm_rows kernels
-// A multiprocessor has registers left for the small kernels that run between the products. A block
-// of theirs that needs more could not start beside a product, nor a product beside it. Up to 8 rows
-// the compiler is told of more threads than there are: 96 registers for each of 512 threads leave
-// 4,096 to each of the four schedulers, which is a warp of 128 or two of 64. Up to 16 rows 112
-// leave a warp of 64.
-inline constexpr int kBesideThreads = 640;
-inline constexpr int kMostRegisters16 = 112;
+// What the compiler is told up to 8 rows, so that it takes at most 96 registers.
+inline constexpr int kFewRowThreads = 640;
 
 struct GemmRowsJob {
     const std::uint8_t* units = nullptr;
@@ -42,20 +37,11 @@ struct GemmRowsGroup {
     std::int32_t turns = 0;  // warps that take turns at the last unit of a segment; divides stages
 };
 
-// The beginning of the runs of a product that comes soon, to be fetched into the L2 cache.
-struct GemmRowsAhead {
-    GemmRowsGroup group; // its sums and ring do not matter
-    std::int32_t segments = 0;
-    std::int32_t items = 0; // of each run
-};
-
 struct GemmRowsArgs {
     const ActivationTile* activations = nullptr; // [unit][tile], ceil(rows / 8) tiles
     std::int32_t rows = 0;                       // of activations, 1..16
     std::int32_t segmentUnits = 0, segments = 0, lastSegmentUnits = 0;
     GemmRowsGroup groups[2]; // the second only in kernels for two types
-    GemmRowsAhead ahead[2];  // one product, the second like the second group
-    std::int32_t aheadCount = 0;
 };
 
 struct GemmReduceArgs {

@@ -5,19 +5,17 @@
 //   products; the 8-bit form of g * sigmoid(g) * u. All by the functions of row_math.cuh, so the
 //   bits are those of the separate kernels in rows.cu; the 8-bit form is that of int8_format.h.
 // Shapes: PartialSums and ActivationTile (formats.h); x F32, any stride. glue_residual: up to 32
-//   units of 256 columns (the model: 26). Rows that the last tile lacks become zeros.
+//   units of 256 columns (the model: 26).
 // Traffic: per row glue_residual reads 4 bytes per segment and column (the model: 2 or 6 segments,
 //   53 or 160 KB) and the row, writes the row and 1.41 bytes per column; all of it lies in the
 //   second level cache, so time is latency. glue_swiglu reads 16 bytes per column (312 KB per row).
 // Launch: a warp holds a unit of a row in registers from the loads to the last store; only the sums
 //   of the units go through shared memory, and every thread adds them in the one order.
-//   glue_residual_cluster_8 and _16 (sm_90 and later; up to 8 and 16 rows): 8 blocks of up to 4
-//   warps share a row, because one multiprocessor alone takes more than a microsecond to fetch the
-//   segments; each warp writes its sum into the shared memory of all 8. glue_residual: one block of
-//   up to 32 warps per row.
-//   glue_swiglu: one block per record, one warp per row that is there. Norm weights are fetched
-//   before the wait for the product. Registers and blocks are few enough to be there beside the
-//   product's: the wait for it then costs no start.
+//   glue_residual_cluster (sm_90 and later): 8 blocks of up to 4 warps share a row, because one
+//   multiprocessor alone takes more than a microsecond to fetch the segments; each warp writes its
+//   sum into the shared memory of all 8. glue_residual: one block of up to 32 warps per row.
+//   glue_swiglu: one block per record, one warp per row of it. Norm weights are fetched before the
+//   wait for the product.
 // Needs: sm_75; clusters from sm_90.
 
 #include "cuda/kernels/row_args.h"
@@ -100,9 +98,6 @@ __device__ __forceinline__ void residualUnit(const GlueResidualArgs& a, std::int
     for (int i = 0; i < 8; ++i) x.v[i] = __fadd_rn(x.v[i], y.v[i]);
     storeUnit(xRow, first, columns, lane, x);
     if (!a.hasNext) return;
-    if (row == a.out.rows - 1 && unit < units)
-        for (std::int64_t missing = row + 1; missing < a.out.tilesPerUnit * kTileRows; ++missing)
-            writeMissing(a.out, missing, unit, lane);
     exchange.share(nextSums, unit, unitSquares(x), lane);
     if (unit >= units) return;
     const float factor = normFactor(rowSum<kMaxGlueUnits>(nextSums, units), columns, a.nextEps);
@@ -118,48 +113,35 @@ extern "C" __global__ void __launch_bounds__(32 * kMaxGlueUnits)
     residualUnit<2>(a, blockIdx.x, threadIdx.x / 32, InBlock());
 }
 
-// Grid (8, rows): the 8 blocks of a row are one cluster. Registers: see kBesideThreads; with more
-// than 8 rows 64, so fewer segments on their way.
+// Grid (8, rows): the 8 blocks of a row are one cluster.
 #if __CUDA_ARCH__ >= 900
 extern "C" __global__ void __cluster_dims__(kGlueCluster, 1, 1)
     __launch_bounds__(32 * kMaxGlueUnits / kGlueCluster)
-        glue_residual_cluster_8(const __grid_constant__ GlueResidualArgs a) {
+        glue_residual_cluster(const __grid_constant__ GlueResidualArgs a) {
     const int warps = blockDim.x / 32;
     residualUnit<6>(a, blockIdx.y, blockIdx.x * warps + threadIdx.x / 32, InCluster());
 }
-extern "C" __global__ void __cluster_dims__(kGlueCluster, 1, 1)
-    __launch_bounds__(32 * kMaxGlueUnits / kGlueCluster, 8)
-        glue_residual_cluster_16(const __grid_constant__ GlueResidualArgs a) {
-    const int warps = blockDim.x / 32;
-    residualUnit<2>(a, blockIdx.y, blockIdx.x * warps + threadIdx.x / 32, InCluster());
-}
 #else
 // Never launched there; the table of kernels wants every name in every image.
-extern "C" __global__ void glue_residual_cluster_8(const __grid_constant__ GlueResidualArgs) {}
-extern "C" __global__ void glue_residual_cluster_16(const __grid_constant__ GlueResidualArgs) {}
+extern "C" __global__ void glue_residual_cluster(const __grid_constant__ GlueResidualArgs) {}
 #endif
 
-// Grid (tiles, units). 64 registers: see kBesideThreads.
-extern "C" __global__ void __launch_bounds__(32 * kTileRows, 4)
+// Grid (tiles, units).
+extern "C" __global__ void __launch_bounds__(32 * kTileRows)
     glue_swiglu(const __grid_constant__ GlueSwigluArgs a) {
     letNextStart();
     waitForPrevious();
     const int lane = threadIdx.x % 32, unit = blockIdx.y, first = unit * kUnitColumns;
+    const int row = blockIdx.x * kTileRows + threadIdx.x / 32;
     const int columns = static_cast<int>(a.out.columns);
-    for (int g = threadIdx.x / 32; g < kTileRows; g += blockDim.x / 32) {
-        const int row = blockIdx.x * kTileRows + g;
-        if (row >= a.out.rows) {
-            writeMissing(a.out, row, unit, lane);
-            continue;
-        }
-        PartialUnit<2> gateSums(a.gate, row, first, columns, lane);
-        PartialUnit<2> upSums(a.up, row, first, columns, lane);
-        UnitPart gate = gateSums.sum();
-        const UnitPart up = upSums.sum();
+    if (row >= a.out.rows) return;
+    PartialUnit<2> gateSums(a.gate, row, first, columns, lane);
+    PartialUnit<2> upSums(a.up, row, first, columns, lane);
+    UnitPart gate = gateSums.sum();
+    const UnitPart up = upSums.sum();
 #pragma unroll
-        for (int i = 0; i < 8; ++i) gate.v[i] = swiglu(gate.v[i], up.v[i]);
-        writeQuantized(a.out, row, unit, lane, gate);
-    }
+    for (int i = 0; i < 8; ++i) gate.v[i] = swiglu(gate.v[i], up.v[i]);
+    writeQuantized(a.out, row, unit, lane, gate);
 }
 
 } // namespace cuda

@@ -14,7 +14,7 @@ GLINT_HOST_DEVICE constexpr std::int64_t unitsOf(std::int64_t columns) {
     return (columns + kUnitColumns - 1) / kUnitColumns;
 }
 
-// Where quantised rows go. Records lie as [unit][tile]; the last tile is filled up with zeros.
+// Where quantised rows go. Records lie as [unit][tile].
 struct RecordRows {
     ActivationTile* tiles = nullptr; // null: no records are wanted
     float* floats = nullptr;         // the rows as they are; null: they are not wanted

@@ -283,28 +283,6 @@ __device__ __forceinline__ void quantizeUnit(const UnitPart& part, int lane, int
     if (block == 0) (of16 ? tile.ds16 : tile.ds32)[g] = ds;
 }
 
-// Zeros in the place of a row that the last tile lacks. Called by a whole warp.
-__device__ __forceinline__ void zeroUnit(int lane, int g, ActivationTile& tile) {
-    void* run = nullptr;
-    if (lane < 16)
-        run = tile.q[lane / 4][4 * g + lane % 4];
-    else if (lane == 16)
-        run = tile.dx[g];
-    else if (lane == 17)
-        run = tile.high32[4 * g];
-    else if (lane == 18)
-        run = tile.low32[4 * g];
-    else if (lane == 19)
-        run = tile.high16[4 * g];
-    else if (lane == 20)
-        run = tile.low16[4 * g];
-    else if (lane == 21)
-        run = tile.sum32[g];
-    if (run) *static_cast<uint4*>(run) = make_uint4(0, 0, 0, 0);
-    if (lane == 22) tile.ds32[g] = 0.0f;
-    if (lane == 23) tile.ds16[g] = 0.0f;
-}
-
 // One unit of a row of quantised rows: its place in the records and in the copy, as far as they are
 // wanted. Called by a whole warp.
 __device__ __forceinline__ void writeQuantized(const RecordRows& out, std::int64_t row, int unit,
@@ -315,14 +293,6 @@ __device__ __forceinline__ void writeQuantized(const RecordRows& out, std::int64
     if (out.floats)
         storeUnit(out.floats + row * out.floatStride, std::int64_t(unit) * kUnitColumns,
                   out.columns, lane, part);
-}
-
-// The same for a row that the last tile lacks.
-__device__ __forceinline__ void writeMissing(const RecordRows& out, std::int64_t row, int unit,
-                                             int lane) {
-    if (out.tiles)
-        zeroUnit(lane, static_cast<int>(row % kTileRows),
-                 out.tiles[unit * out.tilesPerUnit + row / kTileRows]);
 }
 
 } // namespace cuda

@@ -7,7 +7,7 @@
 //   place (their sums run in an order of their own, their exponentials are CUDA's).
 // Shapes: rows_args.h. Any number of rows and columns, strides of whole floats; four columns at a
 //   time where a row starts at a multiple of 16 bytes. Records (formats.h) for rows / 8 tiles
-//   rounded up, rows that are missing filled up with zeros.
+//   rounded up.
 // Traffic: every operand once, norms their row twice (the second time out of the first or second
 //   level cache). rows_quantize reads 4 bytes and writes 1.41 per column and row.
 // Launch: element by element, gather and copy: blocks of 256 threads, grid (rows, pieces of 1,024
@@ -121,23 +121,14 @@ __device__ __forceinline__ void layerNormRow(const float* x, const float* gamma,
     }
 }
 
-// A row that the last tile lacks, by a block.
-__device__ __forceinline__ void writeMissingRow(const RecordRows& out, std::int64_t row, int lane) {
-    const int units = static_cast<int>(unitsOf(out.columns));
-    for (int u = threadIdx.x / 32; u < units; u += blockDim.x / 32) writeMissing(out, row, u, lane);
-}
-
 // The 8-bit form of fn(x, y) of each element, or of fn(x, 0) where there is no y: one block per
-// record, one warp per row of it. fn(0, 0) is 0.
+// record, one warp per row of it.
 template<class Fn> __device__ __forceinline__ void quantizeEach(const RowQuantizeArgs& a, Fn fn) {
     static_assert(kThreads == 32 * kTileRows, "one warp per row of a tile");
     start();
     const int lane = threadIdx.x % 32, unit = blockIdx.y;
     const std::int64_t row = std::int64_t(blockIdx.x) * kTileRows + threadIdx.x / 32;
-    if (row >= a.out.rows) {
-        writeMissing(a.out, row, unit, lane);
-        return;
-    }
+    if (row >= a.out.rows) return;
     const std::int64_t first = std::int64_t(unit) * kUnitColumns;
     UnitPart part = loadUnit(a.x + row * a.xStride, first, a.out.columns, lane);
     UnitPart y = {};
@@ -269,10 +260,6 @@ extern "C" __global__ void __launch_bounds__(1024)
     start();
     const int lane = threadIdx.x % 32;
     const std::int64_t row = blockIdx.x;
-    if (row >= a.out.rows) {
-        writeMissingRow(a.out, row, lane);
-        return;
-    }
     rmsNormRow(
         a.x + row * a.xStride, a.gamma, static_cast<int>(a.out.columns), a.eps, lane,
         [&](int unit, const UnitPart& part) { writeQuantized(a.out, row, unit, lane, part); });
@@ -294,10 +281,6 @@ extern "C" __global__ void __launch_bounds__(1024)
     start();
     const int lane = threadIdx.x % 32;
     const std::int64_t row = blockIdx.x;
-    if (row >= a.out.rows) {
-        writeMissingRow(a.out, row, lane);
-        return;
-    }
     layerNormRow(
         a.x + row * a.xStride, a.gamma, a.beta, static_cast<int>(a.out.columns), a.eps, lane,
         [&](int unit, const UnitPart& part) { writeQuantized(a.out, row, unit, lane, part); });
@@ -312,10 +295,6 @@ extern "C" __global__ void __launch_bounds__(32 * kMaxResidualUnits)
     const int lane = threadIdx.x % 32, unit = threadIdx.x / 32, units = blockDim.x / 32;
     const int first = unit * kUnitColumns;
     const std::int64_t row = blockIdx.x;
-    if (row >= a.rows) {
-        writeMissingRow(a.out, row, lane);
-        return;
-    }
     // The sum of all units' squares, as every thread gets it.
     const auto factorOf = [&](float* sums, const UnitPart& part, float eps) {
         const float s = unitSquares(part);

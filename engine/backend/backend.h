@@ -114,10 +114,6 @@ struct MatmulJob {
     Tensor bias = {}; // F32 [1, weight->rows], added to every row at the end; empty: none
 };
 
-// Weights that the operations after this one read, in that order. A backend may fetch them ahead;
-// it need not.
-using Upcoming = std::span<const Weight* const>;
-
 enum class RopePairing {
     Adjacent, // pairs (2j, 2j+1): target, vision tower
     Halves,   // pairs (j, j + headSize/2): drafter
@@ -277,17 +273,14 @@ public:
     // of the next: out = activations of rmsNorm(x, next), unless `next` is null. `out` may be `in`.
     // scratch F32 of x's shape.
     virtual void matmulAdd(const Weight& weight, const Activations& in, const NormSpec* post,
-                           Tensor x, Tensor scratch, const NormSpec* next, Activations& out,
-                           Upcoming upcoming = {});
+                           Tensor x, Tensor scratch, const NormSpec* next, Activations& out);
     // out = activations of swiglu(gate * in, up * in). gateRows, upRows: scratch F32 [rows, weight
     // rows]. `out` may be `in`.
     virtual void matmulSwiglu(const Weight& gate, const Weight& up, const Activations& in,
-                              Tensor gateRows, Tensor upRows, Activations& out,
-                              Upcoming upcoming = {});
+                              Tensor gateRows, Tensor upRows, Activations& out);
     // Projections, head norms, rotation, store, attention, gate; out = activations of the result.
     // `out` may be `in`.
-    virtual void attend(const AttentionStep& step, const Activations& in, Activations& out,
-                        Upcoming upcoming = {});
+    virtual void attend(const AttentionStep& step, const Activations& in, Activations& out);
 
     // Runs fn, which calls operations only (no copyIn, no copyOut) and returns false if it broke
     // off before its end. A backend that can records what a complete fn did and from then on does

@@ -36,7 +36,7 @@ void Backend::postNormAdd(Tensor x, Tensor y, Tensor postGamma, float postEps) {
 }
 
 void Backend::matmulAdd(const Weight& weight, const Activations& in, const NormSpec* post, Tensor x,
-                        Tensor scratch, const NormSpec* next, Activations& out, Upcoming) {
+                        Tensor scratch, const NormSpec* next, Activations& out) {
     const MatmulJob job[] = {{&weight, scratch}};
     matmul(job, in);
     if (post) {
@@ -48,13 +48,13 @@ void Backend::matmulAdd(const Weight& weight, const Activations& in, const NormS
 }
 
 void Backend::matmulSwiglu(const Weight& gate, const Weight& up, const Activations& in,
-                           Tensor gateRows, Tensor upRows, Activations& out, Upcoming) {
+                           Tensor gateRows, Tensor upRows, Activations& out) {
     const MatmulJob jobs[] = {{&gate, gateRows}, {&up, upRows}};
     matmul(jobs, in);
     swigluQuantize(gateRows, upRows, out);
 }
 
-void Backend::attend(const AttentionStep& step, const Activations& in, Activations& out, Upcoming) {
+void Backend::attend(const AttentionStep& step, const Activations& in, Activations& out) {
     const MatmulJob jobs[] = {{step.q, step.qRows},
                               {step.k, step.kRows},
                               {step.v, step.vRows},

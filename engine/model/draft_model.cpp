@@ -153,26 +153,21 @@ void DraftModel::State::attentionHalf(int layer, KvCache& cache) {
     step.outRows = o;
     step.kRows = k.rowRange(0, block);
     step.vRows = v.rowRange(0, block);
-    const Weight* const afterAttention[] = {w.attnOutput.get(), w.ffnGate.get(), w.ffnUp.get()};
-    backend.attend(step, *activations, *activations, afterAttention);
+    backend.attend(step, *activations, *activations);
 
     const NormSpec next{w.ffnNorm->vector(), spec.eps};
-    const Weight* const upcoming[] = {w.ffnGate.get(), w.ffnUp.get()};
-    backend.matmulAdd(*w.attnOutput, *activations, nullptr, x, y, &next, *activations, upcoming);
+    backend.matmulAdd(*w.attnOutput, *activations, nullptr, x, y, &next, *activations);
 }
 
 void DraftModel::State::ffnHalf(int layer) {
     const DraftWeights::Layer& w = weights->layers[static_cast<std::size_t>(layer)];
-    const Weight* const down[] = {w.ffnDown.get()};
-    backend.matmulSwiglu(*w.ffnGate, *w.ffnUp, *activations, ffnGate, ffnUp, *activations, down);
+    backend.matmulSwiglu(*w.ffnGate, *w.ffnUp, *activations, ffnGate, ffnUp, *activations);
 
     const bool last = layer + 1 == spec.layers;
     const DraftWeights::Layer& following = last ? w : weights->layers[std::size_t(layer) + 1];
     const NormSpec next{following.attnNorm->vector(), spec.eps};
-    const Weight* const projections[] = {following.q.get(), following.k.get(), following.v.get()};
-    const Weight* const head[] = {target.weights().output.get()};
-    backend.matmulAdd(*w.ffnDown, *activations, nullptr, x, y, last ? nullptr : &next, *activations,
-                      last ? Upcoming(head) : Upcoming(projections));
+    backend.matmulAdd(*w.ffnDown, *activations, nullptr, x, y, last ? nullptr : &next,
+                      *activations);
 }
 
 DraftModel::DraftModel() = default;

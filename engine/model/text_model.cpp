@@ -139,32 +139,24 @@ void TextModel::State::attentionHalf(int layer, KvCache& cache) {
     step.outRows = top(o);
     step.kRows = top(k);
     step.vRows = top(v);
-    const Weight* const afterAttention[] = {w.attnOutput.get(), w.ffnGate.get(), w.ffnUp.get()};
-    backend.attend(step, *activations, *activations, afterAttention);
+    backend.attend(step, *activations, *activations);
 
     const NormSpec post{w.postAttentionNorm->vector(), spec.postNormEps};
     const NormSpec next{w.ffnNorm->vector(), spec.eps};
-    const Weight* const upcoming[] = {w.ffnGate.get(), w.ffnUp.get()};
-    backend.matmulAdd(*w.attnOutput, *activations, &post, top(x), top(y), &next, *activations,
-                      upcoming);
+    backend.matmulAdd(*w.attnOutput, *activations, &post, top(x), top(y), &next, *activations);
 }
 
 void TextModel::State::ffnHalf(int layer) {
     const TextWeights::Layer& w = weights->layers[static_cast<std::size_t>(layer)];
-    const Weight* const down[] = {w.ffnDown.get()};
     backend.matmulSwiglu(*w.ffnGate, *w.ffnUp, *activations, ffnGate.rowRange(0, rows),
-                         ffnUp.rowRange(0, rows), *activations, down);
+                         ffnUp.rowRange(0, rows), *activations);
 
     const NormSpec post{w.postFfnNorm->vector(), spec.postNormEps};
     const bool last = layer + 1 == spec.layers;
     const TextWeights::Layer& following = last ? w : weights->layers[std::size_t(layer) + 1];
     const NormSpec next{following.attnNorm->vector(), spec.eps};
-    const Weight* const projections[] = {following.q.get(), following.k.get(), following.v.get(),
-                                         following.gate.get()};
-    const Weight* const head[] = {weights->output.get()};
     backend.matmulAdd(*w.ffnDown, *activations, &post, x.rowRange(0, rows), y.rowRange(0, rows),
-                      last ? nullptr : &next, *activations,
-                      last ? Upcoming(head) : Upcoming(projections));
+                      last ? nullptr : &next, *activations);
 }
 
 bool TextModel::State::runLayers(KvCache& cache, const Taps& taps, std::stop_token stop) {

@@ -136,7 +136,6 @@ public:
 
     struct Parts {
         bool products = true, attention = true, glue = true, swiglu = true;
-        int ahead = GemmRows::kAheadItems; // items of a run in the L2
     };
 
     double layerSeconds(int rows, const Parts& parts) {
@@ -149,10 +148,8 @@ private:
     static constexpr std::int64_t kSumBytes = std::int64_t(32) << 20; // of a product
 
     std::vector<PartialSums> multiply(std::initializer_list<const Weight*> weights, int rows,
-                                      const Parts& parts,
-                                      std::initializer_list<const Weight*> next) {
+                                      const Parts& parts) {
         std::vector<GemmRows::Job> jobs;
-        std::vector<GemmRows::Ahead> ahead;
         std::vector<PartialSums> sums;
         auto* to = reinterpret_cast<float*>(m_sums.data());
         for (const Weight* weight : weights) {
@@ -161,23 +158,18 @@ private:
             sums.push_back(GemmRows::sumsAt(to, own.layout, rows));
             to += GemmRows::sumFloats(own.layout, rows);
         }
-        for (const Weight* weight : next) {
-            const auto& own = static_cast<const CudaWeight&>(**weight);
-            ahead.push_back({&own.layout, static_cast<const std::byte*>(own.data)});
-        }
         const auto* const tiles = static_cast<CudaActivations&>(*m_activations).tiles();
-        GemmRows gemm(m_backend.launcher(), GemmRows::kRingBytes, parts.ahead);
-        if (parts.products) gemm.run(jobs, tiles, rows, ahead);
+        if (parts.products) GemmRows(m_backend.launcher()).run(jobs, tiles, rows);
         return sums;
     }
 
-    void layer(const Layer& w, const Layer& following, int rows, const Parts& parts) {
+    void layer(const Layer& w, int rows, const Parts& parts) {
         const engine::RopeSpec rope{engine::RopePairing::Adjacent, 500000, 128, 1};
         const QuantizedRows out{static_cast<CudaActivations&>(*m_activations).tiles(), nullptr, 0};
         const engine::NormSpec norm{m_gamma.tensor(ElementType::F32, 1, kWidth), 1e-5f};
         const Tensor x = m_rows.tensor(ElementType::F32, rows, kWidth);
 
-        auto sums = multiply({&w.q, &w.k, &w.v, &w.gate}, rows, parts, {&w.o});
+        auto sums = multiply({&w.q, &w.k, &w.v, &w.gate}, rows, parts);
         if (parts.attention) {
             engine::AttentionStep step;
             step.gate = w.gate.get();
@@ -190,12 +182,11 @@ private:
             step.outRows = m_out.tensor(ElementType::F32, rows, kHeads);
             check(m_attention.attend(step, {sums[0], sums[1], sums[2], sums[3]}, out));
         }
-        sums = multiply({&w.o}, rows, parts, {&w.ffnGate, &w.ffnUp});
+        sums = multiply({&w.o}, rows, parts);
         if (parts.glue) m_rowOps.residualGlue(sums[0], &norm, x, &norm, out);
-        sums = multiply({&w.ffnGate, &w.ffnUp}, rows, parts, {&w.down});
+        sums = multiply({&w.ffnGate, &w.ffnUp}, rows, parts);
         if (parts.swiglu) m_rowOps.swigluGlue(sums[0], sums[1], kFfn, out);
-        sums = multiply({&w.down}, rows, parts,
-                        {&following.q, &following.k, &following.v, &following.gate});
+        sums = multiply({&w.down}, rows, parts);
         if (parts.glue) m_rowOps.residualGlue(sums[0], &norm, x, &norm, out);
     }
 
@@ -206,8 +197,7 @@ private:
             const double start = now();
             m_backend.replay(key, [&] {
                 for (int l = 0; l < layers; ++l)
-                    layer(m_layers[std::size_t(l % kLayers)],
-                          m_layers[std::size_t((l + 1) % kLayers)], rows, parts);
+                    layer(m_layers[std::size_t(l % kLayers)], rows, parts);
                 return true;
             });
             check(m_backend.synchronize());
@@ -242,27 +232,22 @@ int main(int argc, char** argv) {
     Bench bench(*backend);
     using Parts = Bench::Parts;
     const Parts all;
-    Parts noAhead = all, twoAhead = all, fourAhead = all, noAttention = all, noGlue = all,
-          noSwiglu = all, products, small = all;
-    noAhead.ahead = 0;
-    twoAhead.ahead = 2;
-    fourAhead.ahead = 4;
+    Parts noAttention = all, noGlue = all, noSwiglu = all, products, small = all;
     noAttention.attention = noGlue.glue = noSwiglu.swiglu = false;
     products.attention = products.glue = products.swiglu = small.products = false;
-    std::printf("%s, us per layer\n%4s %8s %8s %8s %8s %8s %10s %8s %10s %9s %8s\n",
-                backend->name().c_str(), "rows", "context", "whole", "ahead 0", "ahead 2",
-                "ahead 4", "no attend", "no glue", "no swiglu", "products", "the rest");
+    std::printf("%s, us per layer\n%4s %8s %8s %10s %8s %10s %9s %8s\n", backend->name().c_str(),
+                "rows", "context", "whole", "no attend", "no glue", "no swiglu", "products",
+                "the rest");
     for (const int rows : rowCounts)
         for (const std::int64_t context : {1024, 8192, 32768}) {
             bench.useContext(context, rows);
             const auto us = [&](const Parts& parts) {
                 return bench.layerSeconds(rows, parts) * 1e6;
             };
-            std::printf("%4d %8d %8.2f %8.2f", rows, int(context), us(all), us(noAhead));
+            std::printf("%4d %8d %8.2f", rows, int(context), us(all));
             if (context == 1024)
-                std::printf(" %8.2f %8.2f %10.2f %8.2f %10.2f %9.2f %8.2f", us(twoAhead),
-                            us(fourAhead), us(noAttention), us(noGlue), us(noSwiglu), us(products),
-                            us(small));
+                std::printf(" %10.2f %8.2f %10.2f %9.2f %8.2f", us(noAttention), us(noGlue),
+                            us(noSwiglu), us(products), us(small));
             std::printf("\n");
             std::fflush(stdout);
         }
