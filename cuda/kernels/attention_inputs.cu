@@ -15,8 +15,8 @@
 // Launch: attention_inputs: a warp per row and head (of q, k or v), 4 warps a block. rope: a
 //   block per row. kv_write: a warp per row and 256 columns of k or v.
 // Needs: sm_75.
-// Measured: H200 (ncu): attention_inputs 4.8 us for one row, 5.7 for 16, before the table of turns moved
-//   ahead of the wait.
+// Measured: H200 (ncu): attention_inputs 4.8 us for one row, 5.7 for 16, before the table of turns
+//   moved ahead of the wait.
 
 #include "cuda/kernels/attention_args.h"
 #include "cuda/kernels/row_math.cuh"

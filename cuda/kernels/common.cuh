@@ -24,11 +24,12 @@ __device__ __forceinline__ void letNextStart() {
 #endif
 }
 
-// Sum over the warp in the order of int8_format.h: lanes l and l + 16, then + 8, + 4, + 2, + 1. Every
-// lane gets the same bits.
+// Sum over the warp in the order of int8_format.h: lanes l and l + 16, then + 8, + 4, + 2, + 1.
+// Every lane gets the same bits.
 __device__ __forceinline__ float warpSum(float x) {
 #pragma unroll
-    for (int step = 16; step >= 1; step /= 2) x = __fadd_rn(x, __shfl_xor_sync(0xffffffffu, x, step));
+    for (int step = 16; step >= 1; step /= 2)
+        x = __fadd_rn(x, __shfl_xor_sync(0xffffffffu, x, step));
     return x;
 }
 

@@ -23,8 +23,8 @@
 //   cores, 580 integer multiply-adds, 320 conversions, 128 16-byte shared reads), 366 of them four
 //   times. Issue slots are the limit.
 // Needs: sm_75; bulk copies from sm_90, asynchronous copies from sm_80.
-// Measured: H200, glint-cuda-prefill-bench, 512 rows: Q4_K 210 to 279 TOPS, Q6_K 30 (256 rows of weights)
-//   to 210.
+// Measured: H200, glint-cuda-prefill-bench, 512 rows: Q4_K 210 to 279 TOPS, Q6_K 30 (256 rows of
+//   weights) to 210.
 
 #include "cuda/kernels/copy.cuh"
 #include "cuda/kernels/gemm_prefill_args.h"

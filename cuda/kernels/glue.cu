@@ -17,7 +17,8 @@
 //   glue_swiglu: one block per record, one warp per row of it. Norm weights are fetched before the
 //   wait for the product.
 // Needs: sm_75; clusters from sm_90.
-// Measured: H200, glint-cuda-layer-bench, one row: glue_residual 5.4 us of a layer, glue_swiglu 3.9.
+// Measured: H200, glint-cuda-layer-bench, one row: glue_residual 5.4 us of a layer, glue_swiglu
+//   3.9.
 
 #include "cuda/kernels/row_args.h"
 #include "cuda/kernels/row_math.cuh"

@@ -17,7 +17,8 @@
 //   their way, and the queries: 79,872 bytes (head size 96; with two tiles, where there is less,
 //   53,248). 250 registers, two blocks per multiprocessor.
 // Needs: sm_75 (copies wait there); 16-byte copies in flight from sm_80 on.
-// Measured: H200: 255 us for windows of 1,024 rows and less of a 1080p picture (ncu, 16 heads of 96).
+// Measured: H200: 255 us for windows of 1,024 rows and less of a 1080p picture (ncu, 16 heads of
+//   96).
 
 #include "cuda/kernels/attention.cuh"
 

@@ -105,8 +105,8 @@ struct PackedScales {
     }
     // 16 * sc[2 s], from a byte with the low four bits on top and one with the upper two.
     __device__ __forceinline__ int even16(int s, int r) const {
-        return static_cast<int>(selectBytes(m_even[r], m_evenTop[r],
-                                            0xcc40u + 0x1111u * static_cast<unsigned>(s)));
+        return static_cast<int>(
+            selectBytes(m_even[r], m_evenTop[r], 0xcc40u + 0x1111u * static_cast<unsigned>(s)));
     }
     __device__ __forceinline__ int odd(int s, int r) const {
         return signedByte(m_odd[r], s);
