@@ -34,14 +34,15 @@ template<QuantType T, int NT> struct RegisterActs {
     float m_ds[NT][2];
     uint4 m_sums[NT][2];
 
-    // The records of one unit, tile after tile; `rows` of the 8 NT rows are not zero.
+    // The records of one unit, tile after tile; `rows` of the 8 NT rows are there. What the others
+    // hold stays in their own columns of the product, which nobody stores.
     __device__ __forceinline__ void load(const ActivationTile* tiles, int rows, int lane) {
         const int g = lane >> 2, t = lane & 3;
 #pragma unroll
         for (int c = 0; c < NT; ++c) {
             const ActivationTile& tile = tiles[c];
 #pragma unroll
-            for (int s = 0; s < 4; ++s) // what is zero anyway need not be read
+            for (int s = 0; s < 4; ++s) // rows that are not there need not be read
                 m_q[c][s] = 8 * c + g < rows ? *reinterpret_cast<const uint4*>(tile.q[s][lane])
                                              : make_uint4(0, 0, 0, 0);
 #pragma unroll
