@@ -158,6 +158,10 @@ Result<void> Attention::rope(Tensor x, Tensor positions, const RopeSpec& spec) {
     CHECK(x.type == ElementType::F32 && x.columns % spec.headSize == 0);
     CHECK(positions.type == ElementType::I32 && positions.rows == x.rows &&
           positions.columns == spec.axes);
+    if (spec.headSize / 2 / spec.axes > kMostRopePairs) // a file may ask for it
+        return unsupported("the graphics card turns heads of at most " +
+                           std::to_string(2 * kMostRopePairs) + " columns, not of " +
+                           std::to_string(spec.headSize));
     if (x.rows == 0) return {};
     RopeArgs a;
     a.turns = turnsOf(spec);

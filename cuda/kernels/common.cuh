@@ -33,10 +33,4 @@ __device__ __forceinline__ float warpSum(float x) {
     return x;
 }
 
-__device__ __forceinline__ float warpMax(float x) {
-#pragma unroll
-    for (int step = 16; step >= 1; step /= 2) x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, step));
-    return x;
-}
-
 } // namespace cuda
