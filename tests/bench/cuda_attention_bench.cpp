@@ -5,6 +5,8 @@
 // Per line: recorded steps of calls one after the other, over caches of several layers that
 // together are larger than the second-level cache; median per call of eleven runs, and the spread.
 
+#include "must.h"
+
 #include "cuda/attention.h"
 #include "cuda/cuda_backend.h"
 
@@ -23,20 +25,6 @@ namespace {
 using namespace engine;
 
 constexpr std::int64_t kDistinctBytes = std::int64_t(200) << 20; // of keys and values
-
-template<class T> T must(Result<T> result) {
-    if (!result.ok()) {
-        std::fprintf(stderr, "%s\n", result.error().message.c_str());
-        std::exit(1);
-    }
-    return std::move(*result);
-}
-
-void must(Result<void> result) {
-    if (result.ok()) return;
-    std::fprintf(stderr, "%s\n", result.error().message.c_str());
-    std::exit(1);
-}
 
 struct Time {
     double median = 0, lowest = 0, highest = 0; // us

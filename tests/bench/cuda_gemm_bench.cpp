@@ -8,6 +8,8 @@
 // 150 launches less the median of 20 graphs of 50, by 100. --ring: KiB of shared memory for
 // weights on their way.
 
+#include "must.h"
+
 #include "cuda/ceilings.h"
 #include "cuda/cuda_backend.h"
 #include "engine/quant/half.h"
@@ -56,17 +58,6 @@ const std::vector<Product>& products() {
     return all;
 }
 
-void check(const engine::Result<void>& done) {
-    if (done) return;
-    std::fprintf(stderr, "%s\n", done.error().message.c_str());
-    std::exit(1);
-}
-
-template<class T> T valueOf(engine::Result<T> result) {
-    if (!result) check(result.error());
-    return std::move(*result);
-}
-
 // Random bits with ordinary scales; rows repeat after a while.
 std::vector<std::byte> weightBytes(const Matrix& matrix, std::int64_t columns, unsigned seed) {
     const engine::QuantFormat& format = engine::quantFormat(matrix.type);
@@ -103,8 +94,8 @@ Set makeSet(CudaBackend& backend, const Product& product, unsigned seed) {
     for (const Matrix& matrix : product.matrices) {
         const auto host = weightBytes(matrix, product.columns, ++seed);
         set.weights.push_back(
-            valueOf(backend.importWeight({"bench", matrix.type, matrix.rows, product.columns, host},
-                                         engine::WeightUse::Matmul)));
+            must(backend.importWeight({"bench", matrix.type, matrix.rows, product.columns, host},
+                                      engine::WeightUse::Matmul)));
         const auto& own = static_cast<const CudaWeight&>(*set.weights.back());
         set.jobs.push_back({&own.layout, static_cast<const std::byte*>(own.data), nullptr});
         set.bytes += own.layout.bytes();
@@ -119,12 +110,12 @@ std::unique_ptr<engine::Activations> makeRows(CudaBackend& backend, int n, std::
     std::mt19937 random(3);
     std::normal_distribution<float> normal;
     for (float& v : x) v = normal(random);
-    const auto buffer = valueOf(backend.allocate(std::int64_t(x.size()) * 4, "rows"));
+    const auto buffer = must(backend.allocate(std::int64_t(x.size()) * 4, "rows"));
     const auto rows = buffer.tensor(engine::ElementType::F32, n, columns);
     backend.copyIn(std::as_bytes(std::span(x)), rows);
-    auto activations = valueOf(backend.makeActivations(n, columns));
+    auto activations = must(backend.makeActivations(n, columns));
     backend.quantize(rows, *activations);
-    check(backend.synchronize()); // before the rows go
+    must(backend.synchronize()); // before the rows go
     return activations;
 }
 
@@ -139,7 +130,7 @@ double medianSeconds(CudaBackend& backend, const std::string& key,
     for (int i = 0; i < 23; ++i) {
         const double start = now();
         backend.replay(key, work);
-        check(backend.synchronize());
+        must(backend.synchronize());
         if (i >= 3) times.push_back(now() - start);
     }
     std::sort(times.begin(), times.end());
@@ -184,8 +175,8 @@ int main(int argc, char** argv) {
         if (option == "--ring") rings = numbers(argv[i + 1], 1 << 10);
         if (option == "--rows") rowCounts = numbers(argv[i + 1], kMaxStepRows);
     }
-    auto backend = valueOf(CudaBackend::make({}));
-    const Ceilings ceilings = valueOf(measureCeilings(*backend, backend->launcher()));
+    auto backend = must(CudaBackend::make({}));
+    const Ceilings ceilings = must(measureCeilings(*backend, backend->launcher()));
     std::printf("%s: reads %.0f GB/s, gap between kernels %.2f us\n", backend->name().c_str(),
                 ceilings.readBytesPerSecond / 1e9, ceilings.launchGapSeconds * 1e6);
     std::printf("%-24s %4s %3s %9s %7s %10s %8s\n", "product", "ring", "n", "us", "GB/s",
@@ -196,7 +187,7 @@ int main(int argc, char** argv) {
         do {
             sets.push_back(makeSet(*backend, product, unsigned(sets.size()) * 8));
         } while (std::int64_t(sets.size()) * sets[0].bytes < kSetBytes);
-        const auto sums = valueOf(backend->allocate(sets[0].sumFloats * 4, "sums"));
+        const auto sums = must(backend->allocate(sets[0].sumFloats * 4, "sums"));
         for (Set& set : sets) {
             float* next = reinterpret_cast<float*>(sums.data());
             for (GemmRows::Job& job : set.jobs) {

@@ -7,6 +7,8 @@
 // Then the same with parts left out: what a part costs in the chain is the difference. Time of one
 // layer: the median of 20 graphs of 24 layers less that of 20 graphs of 8, by 16.
 
+#include "must.h"
+
 #include "cuda/attention.h"
 #include "cuda/cuda_backend.h"
 #include "engine/quant/half.h"
@@ -34,17 +36,6 @@ using engine::Tensor;
 constexpr int kLayers = 8; // 2.2 GB
 constexpr std::int64_t kWidth = 6656, kHeads = 4096, kKv = 256, kFfn = 19968;
 
-void check(const engine::Result<void>& done) {
-    if (done) return;
-    std::fprintf(stderr, "%s\n", done.error().message.c_str());
-    std::exit(1);
-}
-
-template<class T> T valueOf(engine::Result<T> result) {
-    if (!result) check(result.error());
-    return std::move(*result);
-}
-
 using Weight = std::unique_ptr<engine::Weight>;
 
 // Random bits with ordinary scales; rows repeat after a while.
@@ -67,7 +58,7 @@ Weight matrix(CudaBackend& backend, QuantType type, std::int64_t rows, std::int6
     for (std::int64_t i = pattern; i < bytes; i += pattern)
         std::memcpy(out.data() + i, out.data(),
                     static_cast<std::size_t>(std::min(pattern, bytes - i)));
-    return valueOf(
+    return must(
         backend.importWeight({"bench", type, rows, columns, out}, engine::WeightUse::Matmul));
 }
 
@@ -85,9 +76,9 @@ class Bench {
 public:
     explicit Bench(CudaBackend& backend)
         : m_backend(backend),
-          m_rowOps(backend.launcher(), valueOf(backend.allocate(RowOps::kScratchBytes, "bench"))),
+          m_rowOps(backend.launcher(), must(backend.allocate(RowOps::kScratchBytes, "bench"))),
           m_attention(backend.launcher(),
-                      valueOf(backend.allocate(Attention::kScratchBytes, "bench"))) {
+                      must(backend.allocate(Attention::kScratchBytes, "bench"))) {
         for (int i = 0; i < kLayers; ++i) {
             Layer layer;
             layer.q = matrix(backend, QuantType::Q4_K, kHeads, kWidth);
@@ -100,12 +91,12 @@ public:
             layer.down = matrix(backend, i % 2 ? QuantType::Q6_K : QuantType::Q4_K, kWidth, kFfn);
             m_layers.push_back(std::move(layer));
         }
-        m_activations = valueOf(backend.makeActivations(kMaxStepRows, kFfn));
-        m_rows = valueOf(backend.allocate(kMaxStepRows * kFfn * 4, "bench"));
-        m_q = valueOf(backend.allocate(kMaxStepRows * kHeads * 4, "bench"));
-        m_out = valueOf(backend.allocate(kMaxStepRows * kHeads * 4, "bench"));
-        m_position = valueOf(backend.allocate(kMaxStepRows * 4, "bench"));
-        m_gamma = valueOf(backend.allocate(kWidth * 4, "bench"));
+        m_activations = must(backend.makeActivations(kMaxStepRows, kFfn));
+        m_rows = must(backend.allocate(kMaxStepRows * kFfn * 4, "bench"));
+        m_q = must(backend.allocate(kMaxStepRows * kHeads * 4, "bench"));
+        m_out = must(backend.allocate(kMaxStepRows * kHeads * 4, "bench"));
+        m_position = must(backend.allocate(kMaxStepRows * 4, "bench"));
+        m_gamma = must(backend.allocate(kWidth * 4, "bench"));
         std::mt19937 random(3);
         std::normal_distribution<float> normal;
         std::vector<float> noise(std::size_t(kMaxStepRows * kFfn));
@@ -114,7 +105,7 @@ public:
                        m_rows.tensor(ElementType::F32, kMaxStepRows, kFfn));
         const std::vector<float> ones(kWidth, 1.0f);
         backend.copyIn(std::as_bytes(std::span(ones)), m_gamma.tensor(ElementType::F32, 1, kWidth));
-        m_sums = valueOf(backend.allocate(kSumBytes, "bench"));
+        m_sums = must(backend.allocate(kSumBytes, "bench"));
     }
 
     // The keys and values are zeros, which takes as long as anything else.
@@ -123,7 +114,7 @@ public:
         const std::int64_t bytes = context * kKv * 2;
         for (Layer& layer : m_layers) {
             for (Tensor* tensor : {&layer.cache.keys, &layer.cache.values}) {
-                m_memory.push_back(valueOf(m_backend.allocate(bytes, "bench")));
+                m_memory.push_back(must(m_backend.allocate(bytes, "bench")));
                 *tensor = m_memory.back().tensor(ElementType::F16, context, kKv);
             }
             layer.cache.capacity = context;
@@ -180,7 +171,7 @@ private:
             step.shape = {32, 2, 128};
             step.qRows = m_q.tensor(ElementType::F32, rows, kHeads);
             step.outRows = m_out.tensor(ElementType::F32, rows, kHeads);
-            check(m_attention.attend(step, {sums[0], sums[1], sums[2], sums[3]}, out));
+            must(m_attention.attend(step, {sums[0], sums[1], sums[2], sums[3]}, out));
         }
         sums = multiply({&w.o}, rows, parts);
         if (parts.glue) m_rowOps.residualGlue(sums[0], &norm, x, &norm, out);
@@ -200,7 +191,7 @@ private:
                     layer(m_layers[std::size_t(l % kLayers)], rows, parts);
                 return true;
             });
-            check(m_backend.synchronize());
+            must(m_backend.synchronize());
             if (i >= 3) times.push_back(now() - start);
         }
         std::sort(times.begin(), times.end());
@@ -228,7 +219,7 @@ int main(int argc, char** argv) {
             rowCounts.push_back(std::clamp(std::atoi(text), 1, kMaxStepRows));
         }
     }
-    auto backend = valueOf(CudaBackend::make({}));
+    auto backend = must(CudaBackend::make({}));
     Bench bench(*backend);
     using Parts = Bench::Parts;
     const Parts all;

@@ -6,6 +6,8 @@
 // product. Then what the products of a whole prefill or a whole picture take, and each shape's
 // share of that.
 
+#include "must.h"
+
 #include "cuda/cuda_backend.h"
 #include "engine/quant/half.h"
 #include "engine/quant/quant_table.h"
@@ -91,20 +93,6 @@ std::vector<std::byte> randomWeights(const QuantFormat& format, std::int64_t byt
         if (!last) std::memcpy(block + 2, &scale, 2);
     }
     return out;
-}
-
-template<class T> T must(Result<T> result) {
-    if (!result.ok()) {
-        std::fprintf(stderr, "%s\n", result.error().message.c_str());
-        std::exit(1);
-    }
-    return std::move(*result);
-}
-
-void must(Result<void> result) {
-    if (result.ok()) return;
-    std::fprintf(stderr, "%s\n", result.error().message.c_str());
-    std::exit(1);
 }
 
 class Bench {
