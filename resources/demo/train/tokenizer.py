@@ -1,6 +1,7 @@
 """Trains the byte-level BPE on generated conversations.
 
     python3 tokenizer.py --out work/tokenizer.json
+    python3 tokenizer.py --out work/tokenizer.json --of ../demo-target.gguf    # that of a file
 
 Merges are learnt inside words, inside runs of punctuation and inside white space only: digits
 stay single tokens (arithmetic is done digit by digit) and no merge joins a letter with what
@@ -14,6 +15,7 @@ from multiprocessing import Pool
 from chat_format import PRE_REGEX, SPECIALS
 from data import conversation as C
 from data.words import DICT, SPELL_OFF, SPELL_ON
+from oracle import G
 
 TRAIN_SPLIT = r" ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s"
 
@@ -32,25 +34,50 @@ def texts(seed, n=900):
     return out
 
 
+def pre(rx):
+    from tokenizers import Regex, pre_tokenizers
+    return pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(rx), "isolated"),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    ])
+
+
+def write(tok, tokens, merges, out):
+    """`tok` for the Python library, `tokens` and `merges` as they stand in the files"""
+    json.dump(dict(tokenizer=json.loads(tok.to_str()), glint=dict(tokens=tokens, merges=merges)),
+              open(out, "w", encoding="utf-8"),
+              ensure_ascii=False)
+
+
+def of_file(path, out):
+    """The tokenizer in a file: whoever trains on must use it, because the data from which it was
+    learnt may have changed since."""
+    from tokenizers import Tokenizer, decoders, models
+    kv = G.Reader(path).kv
+    tokens, merges = kv["tokenizer.ggml.tokens"], kv["tokenizer.ggml.merges"]
+    vocab = {t: i for i, t in enumerate(tokens) if t not in SPECIALS}
+    tok = Tokenizer(models.BPE(vocab, [tuple(m.split(" ")) for m in merges]))
+    tok.pre_tokenizer, tok.decoder = pre(PRE_REGEX), decoders.ByteLevel()
+    write(tok, tokens, merges, out)
+    print("tokens", len(tokens), "merges", len(merges), "of", path)
+
+
 def main():
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     ap = argparse.ArgumentParser()
     ap.add_argument("--out", required=True)
+    ap.add_argument("--of", help="take the tokenizer of this target file instead")
     ap.add_argument("--vocab", type=int, default=4096)
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--chunks", type=int, default=32)
     a = ap.parse_args()
+    if a.of:
+        return of_file(a.of, a.out)
     with Pool() as pool:
         corpus = [
             t for part in pool.map(texts, range(a.seed * 1000, a.seed * 1000 + a.chunks))
             for t in part
         ]
-
-    def pre(rx):
-        return pre_tokenizers.Sequence([
-            pre_tokenizers.Split(Regex(rx), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-        ])
 
     tok = Tokenizer(models.BPE())
     tok.pre_tokenizer, tok.decoder = pre(TRAIN_SPLIT), decoders.ByteLevel()
@@ -66,9 +93,7 @@ def main():
     merges = [m if isinstance(m, str) else " ".join(m) for m in spec["model"]["merges"]]
     assert len(tokens) == a.vocab and not any(c.isdigit() for m in merges
                                               for c in m), "a merge holds a digit"
-    json.dump(dict(tokenizer=spec, glint=dict(tokens=tokens, merges=merges)),
-              open(a.out, "w", encoding="utf-8"),
-              ensure_ascii=False)
+    write(tok, tokens, merges, a.out)
     print("tokens", len(tokens), "merges", len(merges), "texts", len(corpus),
           "characters per token",
           sum(map(len, corpus[:4000])) / sum(len(e.ids) for e in tok.encode_batch(corpus[:4000])))

@@ -129,14 +129,14 @@ def sort_words(rng, split, s):
         "Bring these words into alphabetical order: {l}"
     ]
     first = ", ".join(f"{x} {x[:2].lower()}" for x in v)
-    think = ("" if s == 0 else f"First letters: {first}." if s == 1 else f"I look at the first "
-             f"letters: {first}.\nIn order: " + ", ".join(f"{x[:2].lower()} {x}" for x in r) + ".")
+    order = ", ".join(f"{x[:2].lower()} {x}" for x in r)
+    think = [
+        first + "; " + ", ".join(x[:2].lower() for x in r),
+        f"First letters: {first}. In order: {order}.",
+        f"I look at the first letters: {first}.\nIn order: {order}.",
+    ][min(s, 2)]
     if s == 3:
         think += "\nCheck: " + " < ".join(x[:2].lower() for x in r) + f"; {n} words. Correct."
-    if s == 0:
-        think = ", ".join(x[:2].lower() for x in v) + "; " + ", ".join(x[:2].lower() for x in r)
-    elif s == 1:
-        think += " In order: " + ", ".join(x[:2].lower() for x in r) + "."
     return Turn(frame(rng, w, split).format(l=_show(rng, v)),
                 ", ".join(r),
                 think,

@@ -524,18 +524,20 @@ class Chart(Scene):
         self.questions = [self.value] * 4 + [self.top, self.low, self.bars
                                              ] + ([self.head] if self.title else [])
 
-    def think(self, s, best=None):
-        """`best` is max or min: then the best so far is carried along"""
+    def think(self, s, best=None, until=None):
+        """`best` is max or min: then the best bar so far is carried along, with its label. `until`
+        is the bar that is asked for: low strength reads no further."""
+        pairs = [f"{spell(a)} {b}" for a, b in zip(self.labels, self.values)]
+        run = [
+            pairs[self.values.index(best(self.values[:i + 1]))] for i in range(len(self.values))
+        ] if best else []
         if s == 0:
-            return ", ".join(map(str, self.values)) if best else ""
-        bars = ", ".join(f"{spell(a)} {b}" for a, b in zip(self.labels, self.values))
-        run = [best(self.values[:i + 1]) for i in range(len(self.values))] if best else []
-        far = (f" The {'largest' if best is max else 'smallest'} so far: "
-               f"{', '.join(map(str, run))}." if best else "")
-        if best:
-            far += f" {run[-1]} stands at {spell(self.labels[self.values.index(run[-1])])}."
+            return ", ".join(run or pairs[:0 if until is None else until + 1])
+        bars = ", ".join(pairs)
+        far = (f" The {'largest' if best is max else 'smallest'} so far: {', '.join(run)}."
+               if best else "")
         if s == 1:
-            return f"The bars are {bars}." + (far if best else "")
+            return f"The bars are {bars}." + far
         t = f"The picture is a bar chart with {len(self.values)} bars." + (
             f" Its title is {spell(self.title)}."
             if self.title else "") + f" I read them in order: {bars}." + far
@@ -551,7 +553,8 @@ class Chart(Scene):
         ]
         return Turn(
             frame(rng, w, split).format(l=self.labels[i]),
-            f"The value of {spell(self.labels[i])} is {self.values[i]}.", self.think(s))
+            f"The value of {spell(self.labels[i])} is {self.values[i]}.",
+            self.think(s, until=i))
 
     def top(self, rng, split, s):
         i = self.values.index(max(self.values))
@@ -707,9 +710,9 @@ class Table(Scene):
         j = rng.choice(self.nums)
         col = [r[j] for r in self.data]
         i = col.index(max(col))
-        run = ", ".join(str(max(col[:k + 1])) for k in range(len(col)))
-        end = (f" The largest {spell(self.head[j + 1])} so far: {run}. It belongs to "
-               f"{spell(self.keys[i])}.")
+        run = ", ".join(f"{spell(self.keys[k])} {col[k]}"
+                        for k in (col.index(max(col[:n + 1])) for n in range(len(col))))
+        end = f" The largest {spell(self.head[j + 1])} so far: {run}."
         w = [
             "Who or what has the highest {c}?", "Which row has the highest {c}?",
             "Where is the {c} highest?", "Which one has the largest {c}?",
@@ -718,10 +721,10 @@ class Table(Scene):
         return Turn(
             frame(rng, w, split).format(c=self.head[j + 1]),
             f"{spell(self.keys[i])} has the highest {spell(self.head[j + 1])} with {col[i]}.",
-            self.think(s, end=end) if s else ", ".join(map(str, col)))
+            self.think(s, end=end) if s else run)
 
 
-SCENES = [(Shapes, 3.4), (Text, 4.2), (Dialog, 1.8), (Chart, 3.0), (Table, 3.2)]
+SCENES = [(Shapes, 4.4), (Text, 4.2), (Dialog, 1.8), (Chart, 4.2), (Table, 3.6)]
 
 
 def scene(rng, split, kinds=SCENES):
