@@ -131,7 +131,7 @@ def sort_words(rng, split, s):
     first = ", ".join(f"{x} {x[:2].lower()}" for x in v)
     order = ", ".join(f"{x[:2].lower()} {x}" for x in r)
     think = [
-        first + "; " + ", ".join(x[:2].lower() for x in r),
+        f"{first}; {order}",
         f"First letters: {first}. In order: {order}.",
         f"I look at the first letters: {first}.\nIn order: {order}.",
     ][min(s, 2)]
