@@ -1,6 +1,7 @@
 """Runs the evaluation and prints a table.
 
     python3 evaluate.py --work work --gguf resources/demo [--times 3] [--drafts] [--half]
+    python3 evaluate.py --work work --gguf resources/demo --wording dressed
 """
 import argparse
 import json
@@ -63,6 +64,7 @@ def main():
     ap.add_argument("--gguf", required=True)
     ap.add_argument("--times", type=float, default=1)
     ap.add_argument("--seed", default="fixed")
+    ap.add_argument("--wording", choices=["new", "dressed"], default="new")
     ap.add_argument("--drafts", action="store_true")
     ap.add_argument("--half", action="store_true", help="compare with the weights before rounding")
     ap.add_argument("--wrong", type=int, default=12, help="how many wrong answers to show")
@@ -71,7 +73,7 @@ def main():
     dev = "cuda" if torch.cuda.is_available() else "cpu"
     tok, c, res = Tok(f"{a.work}/tokenizer.json"), CFG, {}
     w, d = load(a.gguf, dev, draft=a.drafts)
-    items = eval_set.make(a.seed, a.times)
+    items = eval_set.make(a.seed, a.times, a.wording)
     enc = []
     for g, conv in items:
         ids, _, pics = encode_conversation(tok, conv, canonical=lambda i: True, prompt_only=True)
