@@ -56,7 +56,8 @@ std::string CudaBackend::name() const {
 }
 
 engine::MemoryState CudaBackend::memory() const {
-    return {usableBytes(m_context->freeBytes(), kReserveBytes), m_context->totalBytes()};
+    const std::int64_t free = m_context->freeBytes(), total = m_context->totalBytes();
+    return {usableBytes(free, kReserveBytes), total, free > 0 ? total - free : 0};
 }
 
 void CudaBackend::latch(const Result<void>& done) {

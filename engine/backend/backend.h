@@ -183,6 +183,7 @@ struct AttentionStep {
 struct MemoryState {
     std::int64_t freeBytes = 0; // what may still be taken
     std::int64_t totalBytes = 0;
+    std::int64_t takenBytes = 0; // of a card, now, by all programs; 0: not known
 };
 
 class Backend {

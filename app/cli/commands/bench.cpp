@@ -436,8 +436,7 @@ Result<int> run(const Options& options) {
     f.backend = (*backend)->name();
     f.ceiling = memorySpeed(**backend);
     const auto takenOnCard = [](const engine::Backend& card) {
-        const engine::MemoryState state = card.memory();
-        return card.sharesFileMemory() ? 0 : state.totalBytes - state.freeBytes;
+        return card.memory().takenBytes;
     };
     f.deviceBefore = takenOnCard(**backend);
     f.peakIsOwn = resetPeakMemory();
