@@ -29,6 +29,7 @@ Result<std::unique_ptr<StreamLauncher>> StreamLauncher::make(Context& context,
     launcher->m_stream = std::move(*stream);
     if (auto loaded = launcher->loadImages(images); !loaded) return loaded.error();
     if (auto found = launcher->findKernels(images); !found) return found.error();
+    if (auto limited = launcher->limitStack(); !limited) return limited.error();
     return launcher;
 }
 
@@ -87,6 +88,26 @@ Result<void> StreamLauncher::findKernels(std::span<const KernelImage> images) {
         }
         m_functions[i] = function;
     }
+    return {};
+}
+
+// The driver keeps a stack for every thread that the card can hold at once, of 1 KiB unless told
+// otherwise: 264 MiB on 132 multiprocessors. Kernels that call nothing need only what the compiler
+// spilled. Taken here and not by the first launch of such a kernel, which may come when the card is
+// full.
+Result<void> StreamLauncher::limitStack() {
+    const Driver& driver = m_context.driver();
+    int most = 0;
+    for (const CUfunction function : m_functions) {
+        int bytes = 0;
+        if (!function) continue;
+        const CUresult asked =
+            driver.cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function);
+        if (asked != CUDA_SUCCESS) return driver.error(asked, "asking what kernels need");
+        most = std::max(most, bytes);
+    }
+    const CUresult set = driver.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, std::size_t(most));
+    if (set != CUDA_SUCCESS) return driver.error(set, "preparing the kernels");
     return {};
 }
 
