@@ -50,11 +50,13 @@ Result<void> Context::open(int device) {
     auto minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     auto processors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     auto shared = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-    for (const auto* asked : {&major, &minor, &processors, &shared})
+    auto maps = attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
+    for (const auto* asked : {&major, &minor, &processors, &shared, &maps})
         if (!*asked) return asked->error();
     m_capability = *major * 10 + *minor;
     m_multiprocessors = *processors;
     m_sharedBytes = *shared;
+    m_mapsMemory = *maps != 0;
     if (m_capability < kOldestCapability) {
         return Error{ErrorCode::Unsupported,
                      "the graphics card " + m_cardName + " is too old: it has compute capability " +

@@ -42,6 +42,9 @@ public:
     int computeCapability() const { return m_capability; }
     int multiprocessors() const { return m_multiprocessors; }
     int sharedBytesPerBlock() const { return m_sharedBytes; }
+    CUdevice device() const { return m_device; }
+    // Whether memory can be put behind addresses that were reserved for it.
+    bool mapsMemory() const { return m_mapsMemory; }
 
     // ---- the first failure. After it nothing is started any more.
     bool failed() const { return m_error.has_value(); }
@@ -70,6 +73,7 @@ private:
     int m_capability = 0;
     int m_multiprocessors = 0;
     int m_sharedBytes = 0;
+    bool m_mapsMemory = false;
     std::optional<engine::Error> m_error;
 };
 

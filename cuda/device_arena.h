@@ -1,7 +1,10 @@
 #pragma once
-// DeviceArena: memory of the card for weights. The driver gives it out in steps of 2 MiB; what a
-// large matrix leaves of its last step serves small ones, which saves some hundred MiB over a whole
-// model. Memory goes back when all pieces of a block have gone.
+// DeviceArena: memory of the card for weights. The driver gives memory out in steps of 2 MiB, which
+// would cost some hundred MiB over a whole model. So weights lie one behind the other in a range of
+// addresses, and memory is put behind the range as it fills: a matrix begins in what the one before
+// it left. A part of memory goes back when all that lie in it have gone.
+//
+// Where the driver cannot do that, every piece is an allocation of its own.
 //
 // Engine thread.
 
@@ -10,47 +13,32 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 namespace cuda {
 
 class DeviceArena {
 public:
-    // Keeps its block alive.
+    class Part; // of memory, behind a part of a range
+
+    // Keeps its memory alive: it lies in one part, or begins in one and ends in the next.
     struct Piece {
-        std::shared_ptr<const DeviceBuffer> block;
+        std::shared_ptr<const Part> first, second;
         CUdeviceptr address = 0; // 256-byte aligned
         std::byte* data() const { return reinterpret_cast<std::byte*>(address); }
     };
 
-    engine::Result<Piece> take(Context& context, std::int64_t bytes, std::string_view what) {
-        const std::int64_t needed = roundUp(bytes, kAlignment);
-        std::erase_if(m_rooms, [](const Room& room) { return room.block.expired(); });
-        for (Room& room : m_rooms) {
-            auto block = room.block.lock();
-            if (block->bytes() - room.used < needed) continue;
-            const CUdeviceptr address = block->address() + CUdeviceptr(room.used);
-            room.used += needed;
-            return Piece{std::move(block), address};
-        }
-        auto made = DeviceBuffer::make(context, roundUp(needed, kStep), what);
-        if (!made) return made.error();
-        auto block = std::make_shared<const DeviceBuffer>(std::move(*made));
-        m_rooms.push_back({block, needed});
-        return Piece{block, block->address()};
-    }
+    // OutOfMemory with `what`, the size and what is free.
+    engine::Result<Piece> take(Context& context, std::int64_t bytes, std::string_view what);
 
 private:
-    static constexpr std::int64_t kAlignment = 256;
-    static constexpr std::int64_t kStep = std::int64_t(2) << 20;
-    static constexpr std::int64_t roundUp(std::int64_t value, std::int64_t step) {
-        return (value + step - 1) / step * step;
-    }
-    struct Room {
-        std::weak_ptr<const DeviceBuffer> block;
-        std::int64_t used = 0;
-    };
-    std::vector<Room> m_rooms;
+    class Range;
+    engine::Result<Piece> takeAlone(Context& context, std::int64_t bytes, std::string_view what);
+    engine::Result<void> makeRange(Context& context, std::int64_t bytes);
+
+    std::shared_ptr<Range> m_range;
+    std::weak_ptr<const Part> m_last; // expired: its room has gone with it
+    // Of m_range: where the next piece begins, and where memory ends.
+    std::int64_t m_next = 0, m_end = 0;
 };
 
 } // namespace cuda

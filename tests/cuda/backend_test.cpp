@@ -103,6 +103,62 @@ TEST(CudaBackend, LargeWeightsArriveWhole) {
     }
 }
 
+// Of sizes that leave much of the driver's steps of 2 MiB. Weights that go do not take with them
+// what lies beside them.
+TEST(CudaBackend, WeightsTakeLittleMoreThanTheirBytes) {
+    auto card = makeCard();
+    auto processor = makeProcessor();
+    ASSERT_TRUE(card && processor);
+    constexpr std::int64_t kRows = 1000, kColumns = 2304; // 2.33 MiB
+    constexpr std::int64_t kMiB = 1 << 20;
+    const auto bytesOf = [&](unsigned seed) {
+        return weightNoise(QuantType::Q8_0, kRows, kColumns, seed);
+    };
+    const auto import = [&](Backend& backend, const std::vector<std::byte>& bytes) {
+        auto weight =
+            backend.importWeight({"w", QuantType::Q8_0, kRows, kColumns, bytes}, WeightUse::Matmul);
+        EXPECT_TRUE(weight.ok()) << (weight.ok() ? "" : weight.error().message);
+        return weight.ok() ? std::move(*weight) : nullptr;
+    };
+    const Rows input = noise(2, kColumns);
+    const auto product = [&](Backend& backend, const engine::Weight& weight) {
+        auto activations = backend.makeActivations(2, kColumns);
+        EXPECT_TRUE(activations.ok());
+        CardRows x(backend, input), y(backend, 2, kRows);
+        backend.quantize(x.tensor(), **activations);
+        const engine::MatmulJob job[] = {{&weight, y.tensor()}};
+        backend.matmul(job, **activations);
+        return y.read();
+    };
+    import(*card, bytesOf(0)); // sums of products grow
+    ASSERT_TRUE(card->synchronize().ok());
+    const std::int64_t before = card->memory().takenBytes;
+    ASSERT_GT(before, 0);
+    std::vector<std::unique_ptr<engine::Weight>> weights;
+    std::int64_t bytes = 0;
+    for (unsigned i = 0; i < 60; ++i) {
+        weights.push_back(import(*card, bytesOf(i)));
+        ASSERT_TRUE(weights.back());
+        bytes += weights.back()->deviceBytes;
+    }
+    ASSERT_TRUE(card->synchronize().ok());
+    // 16 MiB for the last part, and something for other programs.
+    EXPECT_LE(card->memory().takenBytes - before, bytes + 24 * kMiB);
+
+    for (std::size_t i = 0; i < weights.size(); ++i)
+        if (i % 7 != 3) weights[i] = nullptr;
+    weights.push_back(import(*card, bytesOf(60)));
+    ASSERT_TRUE(weights.back());
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        if (!weights[i]) continue;
+        const auto same = import(*processor, bytesOf(unsigned(i)));
+        EXPECT_EQ(difference(product(*card, *weights[i]), product(*processor, *same)), "") << i;
+    }
+    weights.clear();
+    ASSERT_TRUE(card->synchronize().ok());
+    EXPECT_LE(card->memory().takenBytes - before, 8 * kMiB);
+}
+
 TEST(CudaBackend, VectorsBecomeFloats) {
     auto backend = makeCard();
     ASSERT_TRUE(backend);
