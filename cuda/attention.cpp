@@ -154,6 +154,15 @@ const float* gammaOf(const engine::NormSpec& norm, int headSize) {
 Attention::Attention(Launcher& launcher, engine::Buffer scratch, int tileItems)
     : m_launcher(launcher), m_scratch(std::move(scratch)), m_tileItems(tileItems) {}
 
+std::int64_t Attention::scratchBytes(const AttentionShape& shape, std::int64_t positions) {
+    if (!checkHeadSize(shape.headSize)) return 0;
+    const std::int64_t queryTiles =
+        ceilDivide(kMaxStepRows * (shape.heads / shape.kvHeads), kQueryTile);
+    const std::int64_t splits = positions / (kSplitTiles * kKeyTile) + 2; // as mostUnits
+    return splits * shape.kvHeads * queryTiles * stateFloats(shape.headSize) *
+           std::int64_t(sizeof(float));
+}
+
 Result<void> Attention::rope(Tensor x, Tensor positions, const RopeSpec& spec) {
     CHECK(x.type == ElementType::F32 && x.columns % spec.headSize == 0);
     CHECK(positions.type == ElementType::I32 && positions.rows == x.rows &&

@@ -30,18 +30,24 @@ struct AttentionProjections {
 
 class Attention {
 public:
-    // Of the scratch memory. It holds the states of all splits of 16 rows at 131,072 positions (two
-    // key/value heads of 128, 32 heads: 8,256 states of 8,320 bytes, 68.7 MB), or the keys and
-    // values of a picture as halves (10,764 rows x 16 heads x 96: 66.1 MB). What does not fit is
-    // done in another way with the same bits: attention by the prefill kernel, groups by fewer
-    // heads at a time.
-    static constexpr std::int64_t kScratchBytes = std::int64_t(72) << 20;
+    // Of the scratch memory. It holds the states of all splits of 16 rows (two key/value heads of
+    // 128, 32 heads: 32,768 positions take 18.1 MB, 131,072 take 68.7 MB), or the keys and values
+    // of a picture as halves (10,764 rows x 96: 4.1 MB a head). What does not fit is done in
+    // another way with the same bits: attention by the prefill kernel, groups by fewer heads at a
+    // time, which takes as long: six heads of a large picture fill the card.
+    static constexpr std::int64_t kLeastScratchBytes = std::int64_t(24) << 20;
+    static constexpr std::int64_t kScratchBytes = std::int64_t(72) << 20; // enough for all that
+    // What passes of up to kMaxStepRows rows use at most over so many positions.
+    static std::int64_t scratchBytes(const engine::AttentionShape& shape, std::int64_t positions);
     static constexpr int kTileItems = 2;
 
     // scratch: kScratchBytes or less (tests do that). tileItems: blocks of work per multiprocessor
     // up to which few rows are cut into tiles, beyond that into splits; only the time depends on
     // it.
     Attention(Launcher& launcher, engine::Buffer scratch, int tileItems = kTileItems);
+
+    std::int64_t scratchBytes() const { return m_scratch.bytes(); }
+    void useScratch(engine::Buffer scratch) { m_scratch = std::move(scratch); }
 
     // Each as its namesake in engine/backend/backend.h.
     engine::Result<void> rope(engine::Tensor x, engine::Tensor positions,

@@ -33,7 +33,7 @@ Result<void> CudaBackend::open(const CudaOptions& options) {
 
     auto logits = allocate(RowOps::kScratchBytes, "memory for choosing tokens");
     if (!logits) return logits.error();
-    auto attentionMemory = allocate(Attention::kScratchBytes, "memory for attention");
+    auto attentionMemory = allocate(Attention::kLeastScratchBytes, "memory for attention");
     if (!attentionMemory) return attentionMemory.error();
     auto turns = allocate(GemmPrefill::kTurnBytes, "memory for products");
     if (!turns) return turns.error();
@@ -78,6 +78,16 @@ Result<Buffer> CudaBackend::allocate(std::int64_t bytes, std::string_view what) 
     m_launcher->finishBeforeNext();
     m_allocations.emplace(data, Allocation{std::move(*memory), GraphGuard(*m_graphs)});
     return Buffer(*this, data, bytes);
+}
+
+Result<void> CudaBackend::prepareAttention(const engine::AttentionShape& shape,
+                                           std::int64_t positions) {
+    const std::int64_t needed = Attention::scratchBytes(shape, positions);
+    if (needed <= m_attention->scratchBytes()) return {};
+    auto memory = allocate(needed, "memory for attention");
+    if (!memory) return memory.error();
+    m_attention->useScratch(std::move(*memory));
+    return {};
 }
 
 // The driver waits for what still uses the memory.

@@ -64,6 +64,8 @@ public:
     engine::Result<std::unique_ptr<engine::Activations>>
     makeActivations(std::int64_t maxRows, std::int64_t maxColumns,
                     std::span<const engine::Weight* const> users = {}) override;
+    engine::Result<void> prepareAttention(const engine::AttentionShape& shape,
+                                          std::int64_t positions) override;
     void copyIn(std::span<const std::byte> host, engine::Tensor to) override;
     engine::Result<void> copyOut(engine::Tensor from, std::span<std::byte> host) override;
     void copy(engine::Tensor from, engine::Tensor to) override;

@@ -205,6 +205,11 @@ public:
     virtual Result<std::unique_ptr<Activations>>
     makeActivations(std::int64_t maxRows, std::int64_t maxColumns,
                     std::span<const Weight* const> users = {}) = 0;
+    // Attention of this shape over caches of up to `positions` positions is to come, in passes of
+    // few rows: a backend may take memory for it. The results are the same without.
+    virtual Result<void> prepareAttention(const AttentionShape&, std::int64_t /*positions*/) {
+        return {};
+    }
     virtual void copyIn(std::span<const std::byte> host,
                         Tensor to) = 0; // rows without gaps on the host
     virtual Result<void> copyOut(Tensor from, std::span<std::byte> host) = 0; // waits

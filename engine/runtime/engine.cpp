@@ -275,6 +275,9 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
         *s.backend, targetKvShape(s.textSpec, s.plan.contextTokens, chunk, options.kvType));
     if (!cache) return cache.error();
     parts.cache = std::move(*cache);
+    const AttentionShape attention{s.textSpec.heads, s.textSpec.kvHeads, s.textSpec.headSize};
+    if (auto done = s.backend->prepareAttention(attention, s.plan.contextTokens); !done)
+        return done.error();
     s.memory.conversation = parts.cache->shape().totalBytes();
     if (s.draft) {
         auto made =

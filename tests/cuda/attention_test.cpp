@@ -550,6 +550,19 @@ TEST_F(CardAttention, AGroupHasTheSameBitsAloneAndHeadByHead) {
         tiny.groupAttention(qs.tensor(), ks.tensor(), vs.tensor(), shape, starts, out.tensor());
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, engine::ErrorCode::Unsupported);
+
+    // The result may take the queries' place.
+    card().groupAttention(qs.tensor(), ks.tensor(), vs.tensor(), shape, starts, qs.tensor());
+    EXPECT_EQ(difference(qs.read(), together), "");
+}
+
+// 16 rows of the full-size model at its longest context, as kScratchBytes says.
+TEST(AttentionScratch, GrowsWithTheContext) {
+    const AttentionShape shape{32, 2, 128};
+    EXPECT_EQ(Attention::scratchBytes(shape, 131072), 8256 * 8320);
+    EXPECT_LE(Attention::scratchBytes(shape, 131072), Attention::kScratchBytes);
+    EXPECT_LE(Attention::scratchBytes(shape, 32768), Attention::kLeastScratchBytes);
+    EXPECT_EQ(Attention::scratchBytes({32, 2, 40}, 4096), 0); // refused when it is computed
 }
 
 // ---- what the card does not do

@@ -231,6 +231,10 @@ TEST(GroupAttention, EveryRowSeesItsWholeGroup) {
             Rows out(n, 72);
             backend->groupAttention(q.tensor(), k.tensor(), v.tensor(), shape, starts,
                                     out.tensor());
+            Rows inPlace = q;
+            backend->groupAttention(inPlace.tensor(), k.tensor(), v.tensor(), shape, starts,
+                                    inPlace.tensor());
+            EXPECT_EQ(difference(inPlace, out), "") << threads << " threads";
             if (expected.values.empty()) {
                 expected = out;
                 for (const std::int64_t r : {0, 1, 65, 66, 150, 229}) {
