@@ -43,7 +43,7 @@ struct DraftModel::State {
     std::vector<std::int32_t> hostIds;
     std::vector<std::int32_t> hostPositions;
 
-    Result<void> makeBuffers();
+    Result<void> makeBuffers(SharedMemory* shared);
     void setPositions(std::int64_t first, std::int64_t count);
     // Fuses these rows of taps into rows first .. of `fused` and stores their keys and values.
     // False if stop was requested, asked before each layer.
@@ -55,19 +55,20 @@ struct DraftModel::State {
     RopeSpec rope() const { return {RopePairing::Halves, spec.ropeTheta, spec.headSize, 1}; }
 };
 
-Result<void> DraftModel::State::makeBuffers() {
+Result<void> DraftModel::State::makeBuffers(SharedMemory* shared) {
     const std::int64_t attentionWidth = std::int64_t(spec.heads) * spec.headSize;
     const std::int64_t kvWidth = std::int64_t(spec.kvHeads) * spec.headSize;
     const std::int64_t block = spec.blockSize;
     const std::int64_t kvRows = std::max<std::int64_t>(kFuseRows, block);
-    auto allocated =
-        allocateLayout(backend, "working memory of the drafter", [&](BufferLayout& layout) {
+    const std::int64_t mostPositions = std::max<std::int64_t>(maxContextRows, block);
+    auto allocated = allocateOrShare(
+        backend, "working memory of the drafter", shared, SharedMemory::Phase::Words,
+        [this, attentionWidth, kvWidth, block, kvRows, mostPositions](BufferLayout& layout) {
             const auto f32 = [&](std::int64_t n, std::int64_t columns) {
                 return layout.add(ElementType::F32, n, columns);
             };
             ids = layout.add(ElementType::I32, block, 1);
-            positions =
-                layout.add(ElementType::I32, std::max<std::int64_t>(maxContextRows, block), 1);
+            positions = layout.add(ElementType::I32, mostPositions, 1);
             fused = f32(maxContextRows, spec.width);
             k = f32(kvRows, kvWidth);
             v = f32(kvRows, kvWidth);
@@ -83,12 +84,17 @@ Result<void> DraftModel::State::makeBuffers() {
     memory = std::move(*allocated);
 
     const std::int64_t fuseWidth = std::int64_t(spec.taps.size()) * spec.width;
+    std::vector<const Weight*> users{weights->fuse.get(), target.weights().output.get()};
+    for (const DraftWeights::Layer& w : weights->layers)
+        for (const WeightPtr* each :
+             {&w.q, &w.k, &w.v, &w.attnOutput, &w.ffnGate, &w.ffnUp, &w.ffnDown})
+            users.push_back(each->get());
     auto made = backend.makeActivations(
-        kvRows, std::max({fuseWidth, attentionWidth, std::int64_t(spec.ffnWidth)}));
+        kvRows, std::max({fuseWidth, attentionWidth, std::int64_t(spec.ffnWidth)}), users);
     if (!made) return made.error();
     activations = std::move(*made);
     hostIds.assign(static_cast<std::size_t>(block), spec.maskToken);
-    hostPositions.resize(static_cast<std::size_t>(positions.rows));
+    hostPositions.resize(static_cast<std::size_t>(mostPositions));
     return {};
 }
 
@@ -175,13 +181,14 @@ DraftModel::~DraftModel() = default;
 
 Result<std::unique_ptr<DraftModel>> DraftModel::make(Backend& backend, DraftSpec spec,
                                                      std::shared_ptr<const DraftWeights> weights,
-                                                     TextModel& target, int maxContextRows) {
+                                                     TextModel& target, int maxContextRows,
+                                                     SharedMemory* shared) {
     CHECK(maxContextRows > 0 && weights->layers.size() == static_cast<std::size_t>(spec.layers));
     CHECK(spec.width == target.spec().width && spec.blockSize - 1 <= TextModel::kMaxLogitRows);
     std::unique_ptr<DraftModel> model(new DraftModel);
     model->m = std::make_unique<State>(backend, std::move(spec), std::move(weights), target,
                                        maxContextRows);
-    if (auto made = model->m->makeBuffers(); !made) return made.error();
+    if (auto made = model->m->makeBuffers(shared); !made) return made.error();
     return model;
 }
 

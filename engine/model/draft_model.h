@@ -14,13 +14,16 @@
 
 namespace engine {
 
+class SharedMemory;  // buffer_layout.h
 struct DraftWeights; // weights.h
 
 class DraftModel {
 public:
+    // shared: where the working tensors lie, from its allocation on; null: in own memory.
     static Result<std::unique_ptr<DraftModel>> make(Backend& backend, DraftSpec spec,
                                                     std::shared_ptr<const DraftWeights> weights,
-                                                    TextModel& target, int maxContextRows);
+                                                    TextModel& target, int maxContextRows,
+                                                    SharedMemory* shared = nullptr);
     ~DraftModel();
 
     // The cache that this model writes: beside the context it holds one block, also at the
@@ -29,7 +32,7 @@ public:
                            KvType type);
 
     const DraftSpec& spec() const;
-    std::int64_t workingBytes() const;
+    std::int64_t workingBytes() const; // of own memory
 
     // taps: F32 [rows, taps * width] of positions firstPosition == cache.length() ..; writes their
     // keys and values into the drafter's cache and commits them. rows <= maxContextRows. Cancelled:

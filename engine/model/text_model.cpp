@@ -42,7 +42,7 @@ struct TextModel::State {
     Tensor ffnGate, ffnUp; // [maxRows, ffnWidth]
     std::vector<std::int32_t> hostPositions;
 
-    Result<void> makeBuffers();
+    Result<void> makeBuffers(SharedMemory* shared);
     void bringIn(const Input& input); // ids and positions
     void copyTaps(int layer, const Taps& taps);
     void embedTokens();
@@ -52,36 +52,42 @@ struct TextModel::State {
     void ffnHalf(int layer);
 };
 
-Result<void> TextModel::State::makeBuffers() {
+Result<void> TextModel::State::makeBuffers(SharedMemory* shared) {
     const std::int64_t attentionWidth = std::int64_t(spec.heads) * spec.headSize;
     const std::int64_t kvWidth = std::int64_t(spec.kvHeads) * spec.headSize;
     auto allocated =
-        allocateLayout(backend, "working memory of the model", [&](BufferLayout& layout) {
-            const auto f32 = [&](std::int64_t n, std::int64_t columns) {
-                return layout.add(ElementType::F32, n, columns);
-            };
-            x = f32(maxRows, spec.width);
-            y = f32(maxRows, spec.width);
-            ids = layout.add(ElementType::I32, maxRows, 1);
-            positions = layout.add(ElementType::I32, maxRows, 1);
-            normed = f32(kMaxLogitRows, spec.width);
-            logits = f32(kMaxLogitRows, spec.vocabulary);
-            const std::int64_t shared = layout.offset();
-            q = f32(maxRows, attentionWidth);
-            gate = f32(maxRows, attentionWidth);
-            o = f32(maxRows, attentionWidth);
-            k = f32(maxRows, kvWidth);
-            v = f32(maxRows, kvWidth);
-            layout.goBackTo(shared);
-            ffnGate = f32(maxRows, spec.ffnWidth);
-            ffnUp = f32(maxRows, spec.ffnWidth);
-        });
+        allocateOrShare(backend, "working memory of the model", shared, SharedMemory::Phase::Words,
+                        [this, attentionWidth, kvWidth](BufferLayout& layout) {
+                            const auto f32 = [&](std::int64_t n, std::int64_t columns) {
+                                return layout.add(ElementType::F32, n, columns);
+                            };
+                            x = f32(maxRows, spec.width);
+                            y = f32(maxRows, spec.width);
+                            ids = layout.add(ElementType::I32, maxRows, 1);
+                            positions = layout.add(ElementType::I32, maxRows, 1);
+                            normed = f32(kMaxLogitRows, spec.width);
+                            logits = f32(kMaxLogitRows, spec.vocabulary);
+                            const std::int64_t halfLayer = layout.offset();
+                            q = f32(maxRows, attentionWidth);
+                            gate = f32(maxRows, attentionWidth);
+                            o = f32(maxRows, attentionWidth);
+                            k = f32(maxRows, kvWidth);
+                            v = f32(maxRows, kvWidth);
+                            layout.goBackTo(halfLayer);
+                            ffnGate = f32(maxRows, spec.ffnWidth);
+                            ffnUp = f32(maxRows, spec.ffnWidth);
+                        });
     if (!allocated) return allocated.error();
     memory = std::move(*allocated);
 
     const std::int64_t widest =
         std::max({std::int64_t(spec.width), attentionWidth, std::int64_t(spec.ffnWidth)});
-    auto made = backend.makeActivations(std::max(maxRows, kMaxLogitRows), widest);
+    std::vector<const Weight*> users{weights->output.get()};
+    for (const TextWeights::Layer& w : weights->layers)
+        for (const WeightPtr* each :
+             {&w.q, &w.k, &w.v, &w.gate, &w.attnOutput, &w.ffnGate, &w.ffnUp, &w.ffnDown})
+            users.push_back(each->get());
+    auto made = backend.makeActivations(std::max(maxRows, kMaxLogitRows), widest, users);
     if (!made) return made.error();
     activations = std::move(*made);
     hostPositions.resize(static_cast<std::size_t>(maxRows));
@@ -177,11 +183,11 @@ TextModel::~TextModel() = default;
 
 Result<std::unique_ptr<TextModel>> TextModel::make(Backend& backend, TextSpec spec,
                                                    std::shared_ptr<const TextWeights> weights,
-                                                   int maxRows) {
+                                                   int maxRows, SharedMemory* shared) {
     CHECK(maxRows > 0 && weights->layers.size() == static_cast<std::size_t>(spec.layers));
     std::unique_ptr<TextModel> model(new TextModel);
     model->m = std::make_unique<State>(backend, std::move(spec), std::move(weights), maxRows);
-    if (auto made = model->m->makeBuffers(); !made) return made.error();
+    if (auto made = model->m->makeBuffers(shared); !made) return made.error();
     return model;
 }
 

@@ -21,12 +21,15 @@
 namespace engine {
 
 class GgufFile;
+class SharedMemory; // buffer_layout.h
 struct TextWeights; // weights.h
 
 class TextModel {
 public:
-    static Result<std::unique_ptr<TextModel>>
-    make(Backend& backend, TextSpec spec, std::shared_ptr<const TextWeights> weights, int maxRows);
+    // shared: where the working tensors lie, from its allocation on; null: in own memory.
+    static Result<std::unique_ptr<TextModel>> make(Backend& backend, TextSpec spec,
+                                                   std::shared_ptr<const TextWeights> weights,
+                                                   int maxRows, SharedMemory* shared = nullptr);
     ~TextModel();
 
     // The cache that this model writes: passes of at most maxBatch rows.
@@ -36,7 +39,7 @@ public:
     const TextSpec& spec() const;
     const TextWeights& weights() const;
     int maxRows() const;
-    std::int64_t workingBytes() const;
+    std::int64_t workingBytes() const; // of own memory
 
     struct Input {
         std::span<const std::int32_t> ids; // one per row

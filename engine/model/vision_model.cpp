@@ -60,12 +60,13 @@ struct VisionModel::State {
     Buffer memory;
     std::unique_ptr<Activations> activations; // of the layers
     std::unique_ptr<Activations> patchActivations, cellActivations;
-    Tensor x, q, k, v, o; // [patches, width]
-    Tensor positions;     // I32 [patches, 2]: column + 1, row + 1
-    Tensor cellRows;      // I32 [maxCells, mergeSize^2]: rows of x that make a cell
-    Tensor rows;          // [maxCells, projectionWidth] the result
-    // The following take memory of q, k, v and o while that is not in use; y that of o.
-    Tensor y;                // [kChunkPatches, width] a normed input, or what is added to x
+    Tensor x, q, k, v; // [patches, width]
+    Tensor o;          // [patches, width] what the attention makes of the queries, in their place
+    Tensor positions;  // I32 [patches, 2]: column + 1, row + 1
+    Tensor cellRows;   // I32 [maxCells, mergeSize^2]: rows of x that make a cell
+    Tensor y;          // [kChunkPatches, width] a normed input, or what is added to x
+    // The following take memory of q, k and v while that is not in use.
+    Tensor rows;             // [maxCells, projectionWidth] the result
     Tensor pixels;           // [kChunkPatches, 3 * patchSize^2]
     Tensor added;            // [kChunkPatches, width] what the attention adds to x
     Tensor ffn;              // [kChunkPatches, ffnWidth]
@@ -82,7 +83,7 @@ struct VisionModel::State {
     int mergedPatches() const { return spec.mergeSize * spec.mergeSize; }
     AttentionShape attentionShape() const { return {spec.heads, spec.heads, spec.headSize}; }
 
-    Result<void> makeBuffers();
+    Result<void> makeBuffers(SharedMemory* shared);
     void placeRows(const PatchedImage& image);
     void placeCells(const PatchedImage& image);
     void embedPatches(const PatchedImage& image, const Trace& trace);
@@ -100,38 +101,37 @@ struct VisionModel::State {
     }
 };
 
-Result<void> VisionModel::State::makeBuffers() {
+Result<void> VisionModel::State::makeBuffers(SharedMemory* shared) {
     const std::int64_t most = std::int64_t(maxCells) * mergedPatches();
     const std::int64_t pixelColumns = weights->patchEmbedding->columns;
     const std::int64_t mergedColumns = weights->project0->columns;
     const std::int64_t patchRows = std::min<std::int64_t>(kChunkPatches, most);
     const std::int64_t cellRowsAtOnce = std::min(kChunkCells, maxCells);
-    auto allocated =
-        allocateLayout(backend, "working memory of the vision part", [&](BufferLayout& layout) {
+    auto allocated = allocateOrShare(
+        backend, "working memory of the vision part", shared, SharedMemory::Phase::Pictures,
+        [this, most, pixelColumns, mergedColumns, patchRows, cellRowsAtOnce](BufferLayout& layout) {
             const auto f32 = [&](std::int64_t n, std::int64_t columns) {
                 return layout.add(ElementType::F32, n, columns);
             };
             x = f32(most, spec.width);
             positions = layout.add(ElementType::I32, most, 2);
             cellRows = layout.add(ElementType::I32, maxCells, mergedPatches());
-            rows = f32(maxCells, spec.projectionWidth);
+            y = f32(patchRows, spec.width);
 
-            // o first, since it is the input of what y adds to x.
-            const std::int64_t shared = layout.offset();
-            o = f32(most, spec.width);
-            const std::int64_t behind = layout.offset();
+            const std::int64_t queries = layout.offset();
             q = f32(most, spec.width);
+            o = q;
+            const std::int64_t keys = layout.offset();
             k = f32(most, spec.width);
             v = f32(most, spec.width);
-            layout.goBackTo(shared);
-            y = f32(patchRows, spec.width);
-            layout.goBackTo(behind);
-            pixels = f32(patchRows, pixelColumns);
-            layout.goBackTo(behind);
+            layout.goBackTo(keys);
             added = f32(patchRows, spec.width);
-            layout.goBackTo(behind);
+            layout.goBackTo(queries);
+            pixels = f32(patchRows, pixelColumns);
+            layout.goBackTo(queries);
             ffn = f32(patchRows, spec.ffnWidth);
-            layout.goBackTo(behind);
+            layout.goBackTo(queries);
+            rows = f32(maxCells, spec.projectionWidth);
             merged = f32(cellRowsAtOnce, mergedColumns);
             middle0 = f32(cellRowsAtOnce, weights->project0->rows);
             middle1 = f32(cellRowsAtOnce, weights->project1->rows);
@@ -344,11 +344,12 @@ VisionModel::~VisionModel() = default;
 
 Result<std::unique_ptr<VisionModel>> VisionModel::make(Backend& backend, VisionSpec spec,
                                                        std::shared_ptr<const VisionWeights> weights,
-                                                       float textEps, int maxCells) {
+                                                       float textEps, int maxCells,
+                                                       SharedMemory* shared) {
     CHECK(maxCells > 0 && weights->layers.size() == static_cast<std::size_t>(spec.layers));
     std::unique_ptr<VisionModel> model(new VisionModel);
     model->m = std::make_unique<State>(backend, spec, std::move(weights), textEps, maxCells);
-    if (auto made = model->m->makeBuffers(); !made) return made.error();
+    if (auto made = model->m->makeBuffers(shared); !made) return made.error();
     return model;
 }
 

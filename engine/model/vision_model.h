@@ -3,7 +3,7 @@
 // embedding row per 28-pixel cell out, already passed through the weightless norm that the text
 // model expects.
 //
-// Engine thread. Working memory is taken for the largest picture allowed and reserved at load.
+// Engine thread. Working memory is for the largest picture allowed and reserved at load.
 
 #include "engine/backend/backend.h"
 #include "engine/model/image_patches.h"
@@ -17,21 +17,24 @@
 
 namespace engine {
 
+class SharedMemory;   // buffer_layout.h
 struct VisionWeights; // weights.h
 
 class VisionModel {
 public:
-    // maxCells: largest picture in cells that encode will be given; its working memory is taken
-    // now.
+    // maxCells: largest picture in cells that encode will be given. shared: where the working
+    // tensors lie, from its allocation on; null: in own memory.
     static Result<std::unique_ptr<VisionModel>> make(Backend& backend, VisionSpec spec,
                                                      std::shared_ptr<const VisionWeights> weights,
-                                                     float textEps, int maxCells);
+                                                     float textEps, int maxCells,
+                                                     SharedMemory* shared = nullptr);
     ~VisionModel();
     const VisionSpec& spec() const;
-    std::int64_t workingBytes() const;
+    std::int64_t workingBytes() const; // of own memory
 
     // The embedding rows of one prepared picture, F32 [cells, projectionWidth], valid until the
-    // next call. Cancelled if stop is requested, checked before each layer.
+    // next call and until another user of shared memory works. Cancelled if stop is requested,
+    // checked before each layer.
     Result<Tensor> encode(const PatchedImage& image, std::stop_token stop);
 
     // For comparison with the oracle: called with the name of each stage and its rows. A stage may

@@ -2,6 +2,7 @@
 
 #include "engine/base/log.h"
 #include "engine/gguf/gguf_file.h"
+#include "engine/model/buffer_layout.h"
 #include "engine/model/draft_model.h"
 #include "engine/model/image_patches.h"
 #include "engine/model/model_file.h"
@@ -30,6 +31,7 @@ struct Engine::State {
     std::string modelKey;
     PlacementPlan plan;
     MemoryByPart memory;
+    SharedMemory shared; // working memory: pictures are read before the words around them
     std::unique_ptr<TextModel> text;
     std::unique_ptr<VisionModel> vision;
     std::unique_ptr<DraftModel> draft;
@@ -231,7 +233,7 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
                                          loading("Reading the model"), stop);
     if (!textWeights) return withContext(textWeights.error(), target->name);
     const int passRows = std::max(chunk, DraftCycle::kMaxRows);
-    auto text = TextModel::make(*s.backend, s.textSpec, *textWeights, passRows);
+    auto text = TextModel::make(*s.backend, s.textSpec, *textWeights, passRows, &s.shared);
     if (!text) return text.error();
     s.text = std::move(*text);
     // The file's pages, or what the backend made of them.
@@ -246,26 +248,28 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
                                            loading("Reading the vision part"), stop);
         if (!weights) return withContext(weights.error(), projector->name);
         auto made = VisionModel::make(*s.backend, *s.visionSpec, *weights, s.textSpec.eps,
-                                      s.visionSpec->maxCells);
+                                      s.visionSpec->maxCells, &s.shared);
         if (!made) return made.error();
         s.vision = std::move(*made);
         before += tensorBytes(*projector->file);
-        s.memory.vision =
-            taken(input.visionBytes, (*weights)->deviceBytes) + s.vision->workingBytes();
+        s.memory.vision = taken(input.visionBytes, (*weights)->deviceBytes);
     }
     const int contextRows = DraftCycle::contextRows(chunk);
     if (drafter) {
         auto weights = DraftWeights::load(*s.backend, *drafter->file, *s.draftSpec,
                                           loading("Reading the drafter"), stop);
         if (!weights) return withContext(weights.error(), drafter->name);
-        auto made = DraftModel::make(*s.backend, *s.draftSpec, *weights, *s.text, contextRows);
+        auto made =
+            DraftModel::make(*s.backend, *s.draftSpec, *weights, *s.text, contextRows, &s.shared);
         if (!made) return made.error();
         s.draft = std::move(*made);
-        s.memory.draft = taken(input.draftBytes, (*weights)->deviceBytes) + s.draft->workingBytes();
+        s.memory.draft = taken(input.draftBytes, (*weights)->deviceBytes);
         before += tensorBytes(*drafter->file);
     }
 
-    // ---- caches
+    // ---- working memory and caches
+    if (auto done = s.shared.allocate(*s.backend, "working memory of the model"); !done)
+        return done.error();
     DraftCycle::Parts parts;
     parts.backend = s.backend.get();
     parts.target = s.text.get();
@@ -290,7 +294,7 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
     auto cycle = DraftCycle::make(std::move(parts));
     if (!cycle) return cycle.error();
     s.cycle = std::move(*cycle);
-    s.memory.working = s.text->workingBytes();
+    s.memory.working = s.shared.bytes();
     if (s.draft) s.memory.draft += s.cycle->workingBytes();
 
     // ---- one real step of everything, so that nothing fails or is slow for the first time in an

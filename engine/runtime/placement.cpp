@@ -48,7 +48,7 @@ KvShape targetKvShape(const TextSpec& spec, std::int64_t contextTokens, int pref
     return shape;
 }
 
-std::int64_t textWorkingBytes(const TextSpec& spec, int prefillChunk) {
+WorkingBytes textWorkingBytes(const TextSpec& spec, int prefillChunk) {
     const std::int64_t rows = passRows(prefillChunk);
     const std::int64_t attention = std::int64_t(spec.heads) * spec.headSize;
     const std::int64_t keyValue = std::int64_t(spec.kvHeads) * spec.headSize;
@@ -58,23 +58,24 @@ std::int64_t textWorkingBytes(const TextSpec& spec, int prefillChunk) {
         std::max({std::int64_t(spec.width), attention, std::int64_t(spec.ffnWidth)});
     const std::int64_t values = rows * (2 * std::int64_t(spec.width) + half + 2) +
                                 TextModel::kMaxLogitRows * (spec.vocabulary + spec.width);
-    return values * 4 +
-           activationBytes(std::max<std::int64_t>(rows, TextModel::kMaxLogitRows), widest) + kMiB;
+    return {values * 4 + kMiB,
+            activationBytes(std::max<std::int64_t>(rows, TextModel::kMaxLogitRows), widest)};
 }
 
-std::int64_t draftWorkingBytes(const DraftSpec& spec, const TextSpec& text, int prefillChunk) {
+WorkingBytes draftWorkingBytes(const DraftSpec& spec, const TextSpec& text, int prefillChunk) {
     const std::int64_t rows = DraftCycle::contextRows(prefillChunk) + DraftCycle::kMaxRows;
     const std::int64_t block = std::max(spec.blockSize, 64);
     const std::int64_t attention = std::int64_t(spec.heads) * spec.headSize;
     const std::int64_t taps = std::int64_t(spec.taps.size()) * text.width;
     const std::int64_t values =
-        rows * (taps + spec.width) +
+        rows * spec.width +
         block * (3 * std::int64_t(spec.width) + 3 * attention + 2 * std::int64_t(spec.ffnWidth));
-    return values * 4 +
-           activationBytes(block, std::max({taps, attention, std::int64_t(spec.ffnWidth)})) + kMiB;
+    return {values * 4 + kMiB,
+            rows * taps * 4 +
+                activationBytes(block, std::max({taps, attention, std::int64_t(spec.ffnWidth)}))};
 }
 
-std::int64_t visionWorkingBytes(const VisionSpec& spec) {
+WorkingBytes visionWorkingBytes(const VisionSpec& spec) {
     const std::int64_t cells = spec.maxCells;
     const std::int64_t perCell = std::int64_t(spec.mergeSize) * spec.mergeSize;
     const std::int64_t pixels = 3 * std::int64_t(spec.patchSize) * spec.patchSize;
@@ -82,31 +83,35 @@ std::int64_t visionWorkingBytes(const VisionSpec& spec) {
     // The projector's inner width is not in the metadata; the release has 4096 for a width of 1536.
     const std::int64_t inner = std::max<std::int64_t>(merged, spec.projectionWidth);
     const std::int64_t chunk = std::min<std::int64_t>(2048, cells * perCell);
-    // What a chunk needs takes the place of queries, keys and values.
-    const std::int64_t shared =
-        std::max({3 * cells * perCell * std::int64_t(spec.width),
-                  chunk * std::max(pixels, std::int64_t(spec.ffnWidth)), chunk / 4 * 3 * inner});
-    const std::int64_t values = cells * perCell * (2 * std::int64_t(spec.width) + 3) + shared +
-                                cells * spec.projectionWidth;
-    return values * 4 +
-           activationBytes(chunk, std::max({pixels, std::int64_t(spec.ffnWidth), inner})) + kMiB;
+    // What a chunk and the result need takes the place of queries, keys and values.
+    const std::int64_t byTurns = std::max({3 * cells * perCell * std::int64_t(spec.width),
+                                           chunk * std::max(pixels, std::int64_t(spec.ffnWidth)),
+                                           cells * spec.projectionWidth + chunk / 4 * 3 * inner});
+    const std::int64_t values =
+        cells * perCell * (std::int64_t(spec.width) + 3) + chunk * spec.width + byTurns;
+    return {values * 4 + kMiB,
+            activationBytes(chunk, std::max({pixels, std::int64_t(spec.ffnWidth), inner}))};
 }
 
-PlacementPlan planFor(const PlacementInput& input, std::int64_t contextTokens, bool vision,
-                      bool draft) {
+PlacementPlan planFor(const PlacementInput& input, std::int64_t contextTokens, bool useVision,
+                      bool useDraft) {
     PlacementPlan plan;
-    plan.useVision = vision && input.vision.has_value();
-    plan.useDraft = draft && input.draft.has_value();
+    plan.useVision = useVision && input.vision.has_value();
+    plan.useDraft = useDraft && input.draft.has_value();
     plan.freeBytes = input.freeBytes;
     plan.totalBytes = input.totalBytes;
     plan.memory.model = input.modelBytes;
-    plan.memory.working = textWorkingBytes(input.text, input.prefillChunk) + kProgramBytes;
+    const WorkingBytes text = textWorkingBytes(input.text, input.prefillChunk);
+    WorkingBytes draft, vision;
+    if (plan.useDraft) draft = draftWorkingBytes(*input.draft, input.text, input.prefillChunk);
+    if (plan.useVision) vision = visionWorkingBytes(*input.vision);
+    plan.memory.working =
+        std::max(text.shared + draft.shared, vision.shared) + text.own + kProgramBytes;
     if (plan.useVision) {
         const std::int64_t largest =
             std::int64_t(input.vision->maxCells) * input.vision->projectionWidth * 4;
         plan.pictureBytes = std::max(kPictureBytes, largest);
-        plan.memory.vision =
-            input.visionBytes + visionWorkingBytes(*input.vision) + plan.pictureBytes;
+        plan.memory.vision = input.visionBytes + vision.own + plan.pictureBytes;
     }
 
     const auto fill = [&](std::int64_t context) {
@@ -115,8 +120,7 @@ PlacementPlan planFor(const PlacementInput& input, std::int64_t contextTokens, b
         if (plan.useDraft) {
             const KvShape shape = DraftModel::kvShape(
                 *input.draft, context, DraftCycle::contextRows(input.prefillChunk), input.kvType);
-            plan.memory.draft = input.draftBytes + shape.totalBytes() +
-                                draftWorkingBytes(*input.draft, input.text, input.prefillChunk);
+            plan.memory.draft = input.draftBytes + shape.totalBytes() + draft.own;
             place += ringBytes(shape);
         }
         plan.placeBytes = kPlaces * place;

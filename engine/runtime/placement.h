@@ -13,10 +13,10 @@ namespace engine {
 
 struct MemoryByPart { // bytes
     std::int64_t model = 0;
-    std::int64_t vision = 0;       // weights and working memory of the vision part
+    std::int64_t vision = 0;       // weights of the vision part, and the rows of pictures seen
     std::int64_t draft = 0;        // weights and cache of the drafter
     std::int64_t conversation = 0; // the target's keys and values
-    std::int64_t working = 0;
+    std::int64_t working = 0;      // of all parts, which use the same memory by turns
     std::int64_t total() const { return model + vision + draft + conversation + working; }
 };
 
@@ -55,17 +55,20 @@ inline constexpr std::int64_t kContextStep = 256;
 KvShape targetKvShape(const TextSpec& spec, std::int64_t contextTokens, int prefillChunk,
                       KvType type);
 
-// Memory beside weights and caches: hidden rows, feed-forward rows, logits, their 8-bit forms.
-// These follow the buffers of the models and round up, so that what is taken never exceeds the
-// plan.
-std::int64_t textWorkingBytes(const TextSpec& spec, int prefillChunk);
-std::int64_t draftWorkingBytes(const DraftSpec& spec, const TextSpec& text, int prefillChunk);
-std::int64_t visionWorkingBytes(const VisionSpec& spec);
+// Memory beside weights and caches. These follow the buffers of the models and round up, so that
+// what is taken never exceeds the plan.
+struct WorkingBytes {
+    std::int64_t shared = 0; // hidden rows, feed-forward rows, logits
+    std::int64_t own = 0;    // their 8-bit forms, and what stays between passes
+};
+WorkingBytes textWorkingBytes(const TextSpec& spec, int prefillChunk);
+WorkingBytes draftWorkingBytes(const DraftSpec& spec, const TextSpec& text, int prefillChunk);
+WorkingBytes visionWorkingBytes(const VisionSpec& spec);
 
 // The cost of exactly this choice; `fits` says whether it does. contextTokens 0: the longest
 // context that leaves half of the memory beside it free, at most the model's limit.
-PlacementPlan planFor(const PlacementInput& input, std::int64_t contextTokens, bool vision,
-                      bool draft);
+PlacementPlan planFor(const PlacementInput& input, std::int64_t contextTokens, bool useVision,
+                      bool useDraft);
 // The choices to offer, best first: all parts with the longest context that fits, then with less.
 // Never empty: if nothing fits, the smallest choice with fits = false.
 std::vector<PlacementPlan> planAll(const PlacementInput& input);

@@ -81,7 +81,23 @@ TEST(Placement, ALargeMachineGetsTheWholeContextAndAllParts) {
     EXPECT_EQ(plan.contextTokens, 131072);
     EXPECT_TRUE(plan.useVision);
     EXPECT_TRUE(plan.useDraft);
-    EXPECT_LT(plan.memory.working, 400 * kMiB);
+    EXPECT_LT(plan.memory.working, 600 * kMiB);
+}
+
+// Pictures and words are read by turns: the larger need counts.
+TEST(Placement, PartsUseTheSameWorkingMemory) {
+    const PlacementInput input = released(64 * 1024);
+    const WorkingBytes text = textWorkingBytes(input.text, input.prefillChunk);
+    const WorkingBytes draft = draftWorkingBytes(*input.draft, input.text, input.prefillChunk);
+    const WorkingBytes vision = visionWorkingBytes(*input.vision);
+    EXPECT_GT(vision.shared, text.shared + draft.shared);
+    EXPECT_LT(vision.shared, 420 * kMiB);
+    const auto working = [&](bool useVision, bool useDraft) {
+        return planFor(input, 4096, useVision, useDraft).memory.working;
+    };
+    EXPECT_EQ(working(true, true), working(true, false));
+    EXPECT_EQ(working(true, false) - working(false, false), vision.shared - text.shared);
+    EXPECT_EQ(working(false, true) - working(false, false), draft.shared);
 }
 
 TEST(Placement, AContextLeavesHalfOfWhatIsLeft) {
