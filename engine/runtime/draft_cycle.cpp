@@ -1,5 +1,7 @@
 #include "engine/runtime/draft_cycle.h"
 
+#include "engine/model/buffer_layout.h"
+
 #include <chrono>
 #include <cmath>
 
@@ -138,6 +140,7 @@ Result<std::unique_ptr<DraftCycle>> DraftCycle::make(Parts parts) {
     CHECK((parts.drafter == nullptr) == (parts.draftCache == nullptr));
     CHECK(parts.target->maxRows() >= std::max(parts.maxRows, kMaxRows));
     CHECK(parts.cache->shape().maxBatch >= std::max(parts.maxRows, kMaxRows));
+    SharedMemory* const shared = parts.shared;
     std::unique_ptr<DraftCycle> cycle(new DraftCycle(std::move(parts)));
     const std::int64_t top = std::int64_t(kMaxRows) * Backend::kMaxTop;
     const std::int64_t topBytes = elementBytes(ElementType::I32, top);
@@ -152,13 +155,16 @@ Result<std::unique_ptr<DraftCycle>> DraftCycle::make(Parts parts) {
         const DraftSpec& spec = cycle->m_drafter->spec();
         const std::int64_t columns = std::int64_t(spec.taps.size()) * cycle->m_target.spec().width;
         const std::int64_t rows = contextRows(cycle->m_maxRows) + kMaxRows;
-        auto memory = cycle->m_backend.allocate(rows * elementBytes(ElementType::F32, columns),
-                                                "hidden states for the drafter");
+        auto memory = allocateOrShare(
+            cycle->m_backend, "hidden states for the drafter", shared, SharedMemory::Phase::Words,
+            [at = cycle.get(), rows, columns](BufferLayout& layout) {
+                const Tensor all = layout.add(ElementType::F32, rows, columns);
+                if (all.empty()) return;
+                at->m_taps = all.rowRange(0, rows - kMaxRows);
+                at->m_passTaps = all.rowRange(rows - kMaxRows, kMaxRows);
+            });
         if (!memory) return memory.error();
         cycle->m_tapMemory = std::move(*memory);
-        const Tensor all = cycle->m_tapMemory.tensor(ElementType::F32, rows, columns);
-        cycle->m_taps = all.rowRange(0, rows - kMaxRows);
-        cycle->m_passTaps = all.rowRange(rows - kMaxRows, kMaxRows);
     }
     return cycle;
 }

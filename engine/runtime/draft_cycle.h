@@ -26,6 +26,8 @@
 
 namespace engine {
 
+class SharedMemory; // buffer_layout.h
+
 using TokenId = std::int32_t;
 
 // How many tokens to draft, from what drafting costs and brings. Only the width of a cycle depends
@@ -92,6 +94,8 @@ public:
         std::unique_ptr<KvCache> cache;
         std::unique_ptr<KvCache> draftCache; // null without a drafter
         int maxRows = 0;                     // most rows of one read
+        // Where hidden rows for the drafter lie, from its allocation on; null: in own memory.
+        SharedMemory* shared = nullptr;
     };
     static Result<std::unique_ptr<DraftCycle>> make(Parts parts);
 
@@ -114,7 +118,9 @@ public:
     std::int64_t length() const { return m_cache->length(); } // positions in the caches
     std::int64_t context() const { return m_cache->shape().context; }
     int maxRows() const { return m_maxRows; }
-    std::int64_t workingBytes() const { return m_tapMemory.bytes() + m_chosen.bytes(); }
+    std::int64_t workingBytes() const { // of own memory
+        return m_tapMemory.bytes() + m_chosen.bytes();
+    }
     const KvCache& cache() const { return *m_cache; }
     const KvCache* draftCache() const { return m_draftCache.get(); }
 
@@ -122,6 +128,9 @@ public:
     // Cancelled or failed: nothing of this call is kept.
     Result<void> read(std::span<const TokenId> ids,
                       std::span<const TextModel::Input::ImageRows> images, std::stop_token stop);
+    // To be called before pictures are encoded in the same shared memory: nothing of this cycle's
+    // is there afterwards.
+    Result<void> leaveSharedMemory() { return projectPending(); }
     // The logits after the last token of the last read, on the host: F32 [vocabulary].
     Result<std::vector<float>> logitsAfterRead();
 

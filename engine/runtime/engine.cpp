@@ -267,10 +267,9 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
         before += tensorBytes(*drafter->file);
     }
 
-    // ---- working memory and caches
-    if (auto done = s.shared.allocate(*s.backend, "working memory of the model"); !done)
-        return done.error();
+    // ---- caches, then the working memory that all have asked for
     DraftCycle::Parts parts;
+    parts.shared = &s.shared;
     parts.backend = s.backend.get();
     parts.target = s.text.get();
     parts.drafter = s.draft.get();
@@ -294,6 +293,8 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
     auto cycle = DraftCycle::make(std::move(parts));
     if (!cycle) return cycle.error();
     s.cycle = std::move(*cycle);
+    if (auto done = s.shared.allocate(*s.backend, "working memory of the model"); !done)
+        return done.error();
     s.memory.working = s.shared.bytes();
     if (s.draft) s.memory.draft += s.cycle->workingBytes();
 
@@ -373,6 +374,7 @@ Result<double> Engine::timePicture(PixelSize size, std::stop_token stop) {
         return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
             .count();
     };
+    if (auto done = m->cycle->leaveSharedMemory(); !done) return done.error();
     const double start = now();
     if (auto rows = m->vision->encode(patches, stop); !rows) return rows.error();
     if (auto done = m->backend->synchronize(); !done) return done.error();

@@ -68,11 +68,10 @@ WorkingBytes draftWorkingBytes(const DraftSpec& spec, const TextSpec& text, int 
     const std::int64_t attention = std::int64_t(spec.heads) * spec.headSize;
     const std::int64_t taps = std::int64_t(spec.taps.size()) * text.width;
     const std::int64_t values =
-        rows * spec.width +
+        rows * (taps + spec.width) +
         block * (3 * std::int64_t(spec.width) + 3 * attention + 2 * std::int64_t(spec.ffnWidth));
     return {values * 4 + kMiB,
-            rows * taps * 4 +
-                activationBytes(block, std::max({taps, attention, std::int64_t(spec.ffnWidth)}))};
+            activationBytes(block, std::max({taps, attention, std::int64_t(spec.ffnWidth)}))};
 }
 
 WorkingBytes visionWorkingBytes(const VisionSpec& spec) {

@@ -59,7 +59,7 @@ KvShape targetKvShape(const TextSpec& spec, std::int64_t contextTokens, int pref
 // what is taken never exceeds the plan.
 struct WorkingBytes {
     std::int64_t shared = 0; // hidden rows, feed-forward rows, logits
-    std::int64_t own = 0;    // their 8-bit forms, and what stays between passes
+    std::int64_t own = 0;    // their 8-bit forms
 };
 WorkingBytes textWorkingBytes(const TextSpec& spec, int prefillChunk);
 WorkingBytes draftWorkingBytes(const DraftSpec& spec, const TextSpec& text, int prefillChunk);

@@ -236,7 +236,10 @@ Result<void> Session::State::readChunk(Turn& turn, std::int64_t end, int& pictur
             end = slot.firstToken;
             break;
         }
-        if (!pictures.has(slot)) turn.sink(LookingAtPicture{++pictureIndex, pictureCount});
+        if (!pictures.has(slot)) {
+            turn.sink(LookingAtPicture{++pictureIndex, pictureCount});
+            if (auto done = cycle.leaveSharedMemory(); !done) return done;
+        }
         auto rows = pictures.rows(slot, turn.stop);
         if (!rows) return rows.error();
         images.push_back({first - start, rows->rowRange(first - slot.firstToken, last - first)});
