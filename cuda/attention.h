@@ -34,7 +34,7 @@ public:
     // 128, 32 heads: 32,768 positions take 18.1 MB, 131,072 take 68.7 MB), or the keys and values
     // of a picture as halves (10,764 rows x 96: 4.1 MB a head). What does not fit is done in
     // another way with the same bits: attention by the prefill kernel, groups by fewer heads at a
-    // time, which takes as long: six heads of a large picture fill the card.
+    // time, of which six fill the card with a large picture.
     static constexpr std::int64_t kLeastScratchBytes = std::int64_t(24) << 20;
     static constexpr std::int64_t kScratchBytes = std::int64_t(72) << 20; // enough for all that
     // What passes of up to kMaxStepRows rows use at most over so many positions.

@@ -112,6 +112,9 @@ public:
                       engine::Activations& out) override;
     void attend(const engine::AttentionStep& step, const engine::Activations& in,
                 engine::Activations& out) override;
+    void matmulLargest(const engine::Weight& weight, const engine::Activations& in, float scale,
+                       float cap, engine::Tensor zRows, engine::Tensor values,
+                       engine::Tensor ids) override;
     bool replay(std::string_view key, const std::function<bool()>& fn) override;
 
 private:

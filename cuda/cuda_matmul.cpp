@@ -215,4 +215,15 @@ void CudaBackend::attend(const engine::AttentionStep& step, const Activations& i
                             fill(out, rows, std::int64_t(step.shape.heads) * step.shape.headSize)));
 }
 
+void CudaBackend::matmulLargest(const Weight& weight, const Activations& in, float scale, float cap,
+                                Tensor zRows, Tensor values, Tensor ids) {
+    const CudaWeight* const weights[] = {&own(weight)};
+    PartialSums sums[1];
+    if (weight.rows > RowOps::kMaxHeadColumns || !runStep(weights, own(in), sums)) {
+        Backend::matmulLargest(weight, in, scale, cap, zRows, values, ids);
+        return;
+    }
+    m_rowOps->headLargest(sums[0], weight.rows, scale, cap, values, ids);
+}
+
 } // namespace cuda

@@ -64,6 +64,15 @@ unsigned normThreads(std::int64_t rows, std::int64_t columns) {
     return static_cast<unsigned>(32 * std::min(unitsOfRow(columns), most));
 }
 
+LaunchShape logitShape(std::int64_t columns, std::int64_t rows, std::int64_t part) {
+    LaunchShape shape;
+    shape.gridX = static_cast<unsigned>((columns + part - 1) / part);
+    CHECK(shape.gridX <= unsigned(kMaxLogitParts));
+    shape.gridY = static_cast<unsigned>(rows);
+    shape.threads = kLogitThreads;
+    return shape;
+}
+
 RecordRows recordsOf(const QuantizedRows& out, std::int64_t rows, std::int64_t columns) {
     CHECK(reinterpret_cast<std::uintptr_t>(out.tiles) % 16 == 0);
     RecordRows records;
@@ -405,39 +414,58 @@ void RowOps::swigluGlue(const PartialSums& gate, const PartialSums& up, std::int
 
 // ---- logits
 
+// All but z; for at most kLogitRows rows.
+LogitArgs RowOps::logitArgs(std::int64_t columns, Tensor values, Tensor ids) const {
+    CHECK(isI32(ids) && ids.columns > 0 && columns >= ids.columns);
+    LogitArgs args;
+    args.ids = numbers(ids);
+    args.scratch = reinterpret_cast<LogitScratch*>(m_scratch.data());
+    args.idStride = stride(ids);
+    args.columns = static_cast<std::int32_t>(columns);
+    args.n = static_cast<std::int32_t>(ids.columns);
+    if (!values.empty()) {
+        CHECK(isF32(values) && sameShape(values, ids) && ids.columns <= kMaxTopValues);
+        args.values = floats(values);
+        args.valueStride = stride(values);
+    }
+    return args;
+}
+
 void RowOps::fromLogits(KernelId kernel, Tensor z, Tensor values, Tensor ids) {
-    CHECK(isF32(z) && isI32(ids) && ids.rows == z.rows);
-    CHECK(z.columns >= ids.columns && z.columns <= std::int64_t(kMaxLogitParts) * kLogitPart);
+    CHECK(isF32(z) && ids.rows == z.rows);
     for (std::int64_t first = 0; first < z.rows; first += kLogitRows) {
         const std::int64_t count = std::min<std::int64_t>(kLogitRows, z.rows - first);
-        LogitArgs args;
+        const Tensor some = values.empty() ? values : values.rowRange(first, count);
+        LogitArgs args = logitArgs(z.columns, some, ids.rowRange(first, count));
         args.z = floats(z.rowRange(first, count));
-        args.ids = numbers(ids.rowRange(first, count));
-        args.scratch = reinterpret_cast<LogitScratch*>(m_scratch.data());
         args.zStride = stride(z);
-        args.idStride = stride(ids);
-        args.columns = static_cast<std::int32_t>(z.columns);
-        args.n = static_cast<std::int32_t>(ids.columns);
-        if (!values.empty()) {
-            args.values = floats(values.rowRange(first, count));
-            args.valueStride = stride(values);
-        }
-        LaunchShape shape;
-        shape.gridX = static_cast<unsigned>((z.columns + kLogitPart - 1) / kLogitPart);
-        shape.gridY = static_cast<unsigned>(count);
-        shape.threads = kLogitThreads;
-        m_launcher.run(kernel, shape, args);
+        m_launcher.run(kernel, logitShape(z.columns, count, kLogitPart), args);
     }
 }
 
+const std::int64_t RowOps::kMaxHeadColumns = std::int64_t(kMaxLogitParts) * kHeadPart;
+
+void RowOps::headLargest(const PartialSums& sums, std::int64_t columns, float scale, float cap,
+                         Tensor values, Tensor ids) {
+    CHECK(sums.columns == ids.rows && ids.rows > 0 && ids.rows <= kLogitRows && sums.segments > 0);
+    CHECK(sums.rowTiles == (columns + 15) / 16);
+    CHECK(!values.empty() || ids.columns == 1);
+    HeadArgs args;
+    args.logits = logitArgs(columns, values, ids);
+    args.sums = sums;
+    args.scale = scale;
+    args.cap = cap;
+    m_launcher.run(values.empty() ? KernelId::head_argmax : KernelId::head_largest,
+                   logitShape(columns, ids.rows, kHeadPart), args);
+}
+
 void RowOps::argmax(Tensor z, Tensor ids) {
-    CHECK(ids.columns == 1 && z.columns > 0);
+    CHECK(ids.columns == 1);
     fromLogits(KernelId::logits_argmax, z, {}, ids);
 }
 
 void RowOps::largest(Tensor z, Tensor values, Tensor ids) {
-    CHECK(ids.columns > 0 && ids.columns <= kMaxTopValues && sameShape(values, ids) &&
-          isF32(values));
+    CHECK(!values.empty());
     fromLogits(KernelId::logits_largest, z, values, ids);
 }
 

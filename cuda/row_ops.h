@@ -19,7 +19,7 @@
 
 namespace cuda {
 
-struct LogitScratch;
+struct LogitArgs;
 
 // Rows of a table as the file stores them, in memory that the card can read (device memory, or the
 // host's mapped into the device's addresses). Aligned to 4 bytes at least.
@@ -89,6 +89,11 @@ public:
     // ---- logits
     void argmax(engine::Tensor z, engine::Tensor ids);
     void largest(engine::Tensor z, engine::Tensor values, engine::Tensor ids);
+    // The same of z = softcap(sums, scale, cap), which is not written; `columns` of it, at most
+    // kMaxHeadColumns. Values empty: argmax.
+    static const std::int64_t kMaxHeadColumns;
+    void headLargest(const PartialSums& sums, std::int64_t columns, float scale, float cap,
+                     engine::Tensor values, engine::Tensor ids);
 
 private:
     void normalize(KernelId wide, KernelId narrow, engine::Tensor x, engine::Tensor gamma,
@@ -97,6 +102,7 @@ private:
                       const QuantizedRows& out);
     void elementwise(KernelId kernel, engine::Tensor x, engine::Tensor y, engine::Tensor out,
                      float scale = 0, float cap = 0);
+    LogitArgs logitArgs(std::int64_t columns, engine::Tensor values, engine::Tensor ids) const;
     void fromLogits(KernelId kernel, engine::Tensor z, engine::Tensor values, engine::Tensor ids);
 
     Launcher& m_launcher;

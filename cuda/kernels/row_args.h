@@ -155,4 +155,14 @@ struct LogitArgs {
     std::int32_t n = 0; // 1..kMaxTopValues
 };
 
+// The same of z = softcap(sum of the segments, scale, cap), which takes more work: smaller parts.
+inline constexpr int kHeadPerThread = 16;
+inline constexpr int kHeadPart = kLogitThreads * kHeadPerThread;
+static_assert(kHeadPerThread <= kLogitPerThread, "room for candidates");
+struct HeadArgs {
+    LogitArgs logits; // without z
+    PartialSums sums; // columns: rows of z
+    float scale = 0, cap = 0;
+};
+
 } // namespace cuda

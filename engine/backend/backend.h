@@ -242,8 +242,8 @@ public:
     virtual void attention(Tensor q, const KvLayer& layer, Tensor positions,
                            const AttentionShape& shape, const AttentionSpan& span, Tensor out) = 0;
     // Attention inside groups of consecutive rows, every row of a group seeing the whole group;
-    // kvHeads == heads. groupStarts: first row of each group, then the number of rows (host
-    // memory).
+    // kvHeads == heads; out may be q. groupStarts: first row of each group, then the number of rows
+    // (host memory).
     virtual void groupAttention(Tensor q, Tensor k, Tensor v, const AttentionShape& shape,
                                 std::span<const std::int32_t> groupStarts, Tensor out) = 0;
     virtual void sigmoidGate(Tensor x, Tensor gate) = 0;         // x *= sigmoid(gate)
@@ -287,6 +287,12 @@ public:
     // Projections, head norms, rotation, store, attention, gate; out = activations of the result.
     // `out` may be `in`.
     virtual void attend(const AttentionStep& step, const Activations& in, Activations& out);
+
+    // The end of a pass over a vocabulary: of z = softcap(weight * in, scale, cap) the largest of
+    // each row, as argmax(z, ids) where values is empty, otherwise as largest(z, values, ids).
+    // zRows: scratch F32 [rows, weight rows]; what it holds afterwards is not said.
+    virtual void matmulLargest(const Weight& weight, const Activations& in, float scale, float cap,
+                               Tensor zRows, Tensor values, Tensor ids);
 
     // Runs fn, which calls operations only (no copyIn, no copyOut) and returns false if it broke
     // off before its end. A backend that can records what a complete fn did and from then on does

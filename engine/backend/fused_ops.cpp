@@ -76,6 +76,17 @@ void Backend::attend(const AttentionStep& step, const Activations& in, Activatio
         quantize(step.outRows, out);
 }
 
+void Backend::matmulLargest(const Weight& weight, const Activations& in, float scale, float cap,
+                            Tensor zRows, Tensor values, Tensor ids) {
+    const MatmulJob job[] = {{&weight, zRows}};
+    matmul(job, in);
+    if (scale != 1.0f || cap != 0.0f) softcap(zRows, scale, cap);
+    if (values.empty())
+        argmax(zRows, ids);
+    else
+        largest(zRows, values, ids);
+}
+
 bool Backend::replay(std::string_view, const std::function<bool()>& fn) {
     return fn();
 }

@@ -52,6 +52,8 @@ struct DraftModel::State {
     void storeKeys(int layer, KvCache& cache, Tensor ks, Tensor vs, Tensor at);
     void attentionHalf(int layer, KvCache& cache);
     void ffnHalf(int layer);
+    Result<void> run(std::int32_t anchor, KvCache& cache, const std::stop_token& stop, int wanted,
+                     Tensor tokens);
     RopeSpec rope() const { return {RopePairing::Halves, spec.ropeTheta, spec.headSize, 1}; }
 };
 
@@ -238,32 +240,49 @@ Result<void> DraftModel::appendContext(Tensor taps, std::int64_t firstPosition, 
     return {};
 }
 
+// Empty ids: the raw head rows.
+Result<void> DraftModel::State::run(std::int32_t anchor, KvCache& cache,
+                                    const std::stop_token& stop, int wanted, Tensor tokens) {
+    cache.aboutToWrite(spec.blockSize);
+    hostIds[0] = anchor;
+    backend.copyIn(std::as_bytes(std::span(hostIds)), ids);
+    setPositions(cache.length(), spec.blockSize);
+    std::ostringstream key;
+    key << "draft " << this << ' ' << &cache << ' ' << wanted << ' ' << tokens.data;
+    const bool complete = backend.replay(key.str(), [&] {
+        backend.embed(*target.weights().embedding, ids, x); // raw: without the norm
+        backend.normQuantize(x, weights->layers.front().attnNorm->vector(), spec.eps, y,
+                             *activations);
+        for (int layer = 0; layer < spec.layers; ++layer) {
+            if (stop.stop_requested()) return false;
+            attentionHalf(layer, cache);
+            ffnHalf(layer);
+        }
+        backend.rmsNorm(x, weights->outputNorm->vector(), spec.eps, normed);
+        const Tensor rows = normed.rowRange(1, wanted);
+        if (tokens.empty())
+            target.rawHead(rows);
+        else
+            target.rawHeadArgmax(rows, tokens);
+        return true;
+    });
+    if (!complete) return Error{ErrorCode::Cancelled, "stopped"};
+    return {};
+}
+
 Result<Tensor> DraftModel::draft(std::int32_t anchor, KvCache& cache, std::stop_token stop,
                                  int rows) {
     State& s = *m;
     CHECK(rows >= 0 && rows < s.spec.blockSize);
-    cache.aboutToWrite(s.spec.blockSize);
-    s.hostIds[0] = anchor;
-    s.backend.copyIn(std::as_bytes(std::span(s.hostIds)), s.ids);
-    s.setPositions(cache.length(), s.spec.blockSize);
     const int wanted = rows == kAllRows ? s.spec.blockSize - 1 : rows;
-    std::ostringstream key;
-    key << "draft " << this << ' ' << &cache << ' ' << wanted;
-    const bool complete = s.backend.replay(key.str(), [&] {
-        s.backend.embed(*s.target.weights().embedding, s.ids, s.x); // raw: without the norm
-        s.backend.normQuantize(s.x, s.weights->layers.front().attnNorm->vector(), s.spec.eps, s.y,
-                               *s.activations);
-        for (int layer = 0; layer < s.spec.layers; ++layer) {
-            if (stop.stop_requested()) return false;
-            s.attentionHalf(layer, cache);
-            s.ffnHalf(layer);
-        }
-        s.backend.rmsNorm(s.x, s.weights->outputNorm->vector(), s.spec.eps, s.normed);
-        s.target.rawHead(s.normed.rowRange(1, wanted));
-        return true;
-    });
-    if (!complete) return Error{ErrorCode::Cancelled, "stopped"};
+    if (auto done = s.run(anchor, cache, stop, wanted, {}); !done) return done.error();
     return s.target.rawHeadRows(wanted);
+}
+
+Result<void> DraftModel::draftTokens(std::int32_t anchor, KvCache& cache, std::stop_token stop,
+                                     Tensor tokens) {
+    CHECK(tokens.rows > 0 && tokens.rows < m->spec.blockSize && tokens.columns == 1);
+    return m->run(anchor, cache, stop, int(tokens.rows), tokens);
 }
 
 Tensor DraftModel::fusedContext() const {

@@ -48,6 +48,11 @@ public:
     Result<Tensor> draft(std::int32_t anchor, KvCache& cache, std::stop_token stop,
                          int rows = kAllRows);
 
+    // The same, but of each of the rows 1 .. tokens.rows only the token whose value is largest: I32
+    // [up to blockSize-1, 1] in backend memory.
+    Result<void> draftTokens(std::int32_t anchor, KvCache& cache, std::stop_token stop,
+                             Tensor tokens);
+
     // For comparison with the oracle: after appendContext, its fused rows; after draft, the block's
     // rows after the final norm.
     Tensor fusedContext() const; // F32 [rows, width]

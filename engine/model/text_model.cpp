@@ -43,7 +43,8 @@ struct TextModel::State {
     std::vector<std::int32_t> hostPositions;
 
     Result<void> makeBuffers(SharedMemory* shared);
-    void bringIn(const Input& input); // ids and positions
+    void normLogitRows(std::int64_t first, std::int64_t count); // into the activations
+    void bringIn(const Input& input);                           // ids and positions
     void copyTaps(int layer, const Taps& taps);
     void embedTokens();
     // False if stop was requested, asked before each layer.
@@ -249,13 +250,17 @@ Tensor TextModel::hidden() const {
     return m->x.rowRange(0, m->rows);
 }
 
+void TextModel::State::normLogitRows(std::int64_t first, std::int64_t count) {
+    backend.normQuantize(x.rowRange(first, count), weights->outputNorm->vector(), spec.eps,
+                         normed.rowRange(0, count), *activations);
+}
+
 Tensor TextModel::logits(std::int64_t first, std::int64_t count) {
     CHECK(count > 0 && count <= kMaxLogitRows && first + count <= m->rows);
     State& s = *m;
     const Tensor out = s.logits.rowRange(0, count);
     const auto compute = [&] {
-        s.backend.normQuantize(s.x.rowRange(first, count), s.weights->outputNorm->vector(),
-                               s.spec.eps, s.normed.rowRange(0, count), *s.activations);
+        s.normLogitRows(first, count);
         const MatmulJob job[] = {{s.weights->output.get(), out}};
         s.backend.matmul(job, *s.activations);
         s.backend.softcap(out, s.spec.logitScale, s.spec.logitCap);
@@ -271,6 +276,25 @@ Tensor TextModel::logits(std::int64_t first, std::int64_t count) {
     return out;
 }
 
+void TextModel::largest(std::int64_t first, std::int64_t count, Tensor values, Tensor ids) {
+    CHECK(count > 0 && count <= kMaxLogitRows && first + count <= m->rows && ids.rows == count);
+    State& s = *m;
+    const auto compute = [&] {
+        s.normLogitRows(first, count);
+        s.backend.matmulLargest(*s.weights->output, *s.activations, s.spec.logitScale,
+                                s.spec.logitCap, s.logits.rowRange(0, count), values, ids);
+        return true;
+    };
+    if (first == 0 && count <= kReplayRows) {
+        std::ostringstream key;
+        key << "largest " << this << ' ' << count << ' ' << values.data << ' ' << ids.data << ' '
+            << ids.columns;
+        s.backend.replay(key.str(), compute);
+    } else {
+        compute();
+    }
+}
+
 Tensor TextModel::rawHeadRows(std::int64_t count) const {
     CHECK(count > 0 && count <= kMaxLogitRows);
     return m->logits.rowRange(0, count);
@@ -281,6 +305,12 @@ void TextModel::rawHead(Tensor normedRows) {
     m->backend.quantize(normedRows, *m->activations);
     const MatmulJob job[] = {{m->weights->output.get(), out}};
     m->backend.matmul(job, *m->activations);
+}
+
+void TextModel::rawHeadArgmax(Tensor normedRows, Tensor ids) {
+    m->backend.quantize(normedRows, *m->activations);
+    m->backend.matmulLargest(*m->weights->output, *m->activations, 1.0f, 0.0f,
+                             rawHeadRows(normedRows.rows), {}, ids);
 }
 
 } // namespace engine

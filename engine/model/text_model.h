@@ -73,10 +73,17 @@ public:
     static constexpr int kMaxLogitRows = 32;
     Tensor logits(std::int64_t first, std::int64_t count);
 
+    // Of such logits only the largest of each row: their indices alone (values empty, ids I32
+    // [count, 1]), or values F32 and indices I32 [count, n], n <= Backend::kMaxTop, as
+    // Backend::argmax and largest find them. What logits returned before is gone.
+    void largest(std::int64_t first, std::int64_t count, Tensor values, Tensor ids);
+
     // The head alone over rows that carry their own norm, without scale and cap: the drafter's use.
     // The result lies in rawHeadRows(), F32 [count, vocabulary], until the next call of either.
     void rawHead(Tensor normedRows);
     Tensor rawHeadRows(std::int64_t count) const;
+    // Only the index of each row's largest value: ids I32 [rows, 1]. rawHeadRows are gone.
+    void rawHeadArgmax(Tensor normedRows, Tensor ids);
 
 private:
     TextModel();

@@ -220,10 +220,10 @@ Result<std::vector<float>> DraftCycle::logitsAfterRead() {
     return out;
 }
 
-Result<std::vector<TokenId>> DraftCycle::argmaxRows(Tensor rows) {
-    const Tensor ids = shaped(m_ids, rows.rows, 1);
-    m_backend.argmax(rows, ids);
-    std::vector<TokenId> out(std::size_t(rows.rows));
+Result<std::vector<TokenId>> DraftCycle::likeliest(std::int64_t rows) {
+    const Tensor ids = shaped(m_ids, rows, 1);
+    m_target.largest(0, rows, {}, ids);
+    std::vector<TokenId> out(static_cast<std::size_t>(rows));
     if (auto done = m_backend.copyOut(ids, bytesOf(out)); !done) return done.error();
     return out;
 }
@@ -232,23 +232,27 @@ Result<std::vector<TokenId>> DraftCycle::argmaxRows(Tensor rows) {
 // values, or row by row the whole.
 class DraftCycle::RowChoice {
 public:
-    static Result<RowChoice> make(DraftCycle& cycle, Tensor logits, const Request& request) {
-        RowChoice choice(cycle, logits, request);
-        choice.m_top = std::min<std::int64_t>(decidingLogits(request.sampling), logits.columns);
+    static Result<RowChoice> make(DraftCycle& cycle, const Request& request) {
+        const std::int64_t rows = cycle.m_lastRows;
+        RowChoice choice(cycle, request);
+        choice.m_top = std::min<std::int64_t>(decidingLogits(request.sampling),
+                                              cycle.m_target.spec().vocabulary);
         if (choice.m_top == 1) {
-            auto ids = cycle.argmaxRows(logits);
+            auto ids = cycle.likeliest(rows);
             if (!ids) return ids.error();
             choice.m_ids = std::move(*ids);
         } else if (choice.m_top > 1 && choice.m_top <= Backend::kMaxTop) {
-            const Tensor values = shaped(cycle.m_values, logits.rows, choice.m_top);
-            const Tensor ids = shaped(cycle.m_ids, logits.rows, choice.m_top);
-            cycle.m_backend.largest(logits, values, ids);
-            choice.m_values.resize(std::size_t(logits.rows * choice.m_top));
+            const Tensor values = shaped(cycle.m_values, rows, choice.m_top);
+            const Tensor ids = shaped(cycle.m_ids, rows, choice.m_top);
+            cycle.m_target.largest(0, rows, values, ids);
+            choice.m_values.resize(static_cast<std::size_t>(rows * choice.m_top));
             choice.m_ids.resize(choice.m_values.size());
             if (auto done = cycle.m_backend.copyOut(values, bytesOf(choice.m_values)); !done)
                 return done.error();
             if (auto done = cycle.m_backend.copyOut(ids, bytesOf(choice.m_ids)); !done)
                 return done.error();
+        } else {
+            choice.m_logits = cycle.m_target.logits(0, rows);
         }
         return choice;
     }
@@ -269,12 +273,11 @@ public:
     }
 
 private:
-    RowChoice(DraftCycle& cycle, Tensor logits, const Request& request)
-        : m_cycle(cycle), m_logits(logits), m_request(request) {}
+    RowChoice(DraftCycle& cycle, const Request& request) : m_cycle(cycle), m_request(request) {}
 
     DraftCycle& m_cycle;
-    Tensor m_logits;
     const Request& m_request;
+    Tensor m_logits;        // where rows come to the host as they are asked for
     std::int64_t m_top = 0; // logits of a row on the host; 0: none yet
     std::vector<TokenId> m_ids;
     std::vector<float> m_values;
@@ -282,10 +285,10 @@ private:
 
 Result<Tensor> DraftCycle::draftBlock(TokenId anchor, int count, std::stop_token stop) {
     if (auto done = projectPending(); !done) return done.error();
-    auto rows = m_drafter->draft(anchor, *m_draftCache, stop, count);
-    if (!rows) return rows.error();
+    const Tensor drafts = m_block.rowRange(1, count);
+    if (auto done = m_drafter->draftTokens(anchor, *m_draftCache, stop, drafts); !done)
+        return done.error();
     m_backend.copyIn(std::as_bytes(std::span(&anchor, 1)), m_block.rowRange(0, 1));
-    m_backend.argmax(*rows, m_block.rowRange(1, count));
     return m_block.rowRange(0, count + 1);
 }
 
@@ -312,9 +315,8 @@ Result<DraftCycle::Step> DraftCycle::step(std::span<const TokenId> history, cons
         input.deviceIds = *block;
     }
     if (auto done = forward(input, stop); !done) return done.error();
-    const Tensor logits = m_target.logits(0, m_lastRows);
     // The first wait: drafts and choices come to the host together.
-    auto choice = RowChoice::make(*this, logits, request);
+    auto choice = RowChoice::make(*this, request);
     if (!choice) return choice.error();
     std::vector<TokenId> drafts(static_cast<std::size_t>(wanted));
     if (wanted > 0) {
@@ -404,7 +406,7 @@ Result<double> DraftCycle::timePass(int rows, TokenId anyToken, std::stop_token 
     const std::vector<TokenId> ids(std::size_t(rows), anyToken);
     const double start = now();
     if (auto done = forward({ids, 0, {}, {}}, stop); !done) return done.error();
-    if (auto done = argmaxRows(m_target.logits(0, rows)); !done) return done.error();
+    if (auto done = likeliest(rows); !done) return done.error();
     return now() - start;
 }
 

@@ -180,8 +180,9 @@ private:
     // comes to the host.
     Result<Tensor> draftBlock(TokenId anchor, int count, std::stop_token stop);
     Result<void> forward(TextModel::Input input, std::stop_token stop);
-    Result<std::vector<TokenId>> argmaxRows(Tensor rows);
-    // The choice from rows of logits, one at a time. choose(i, before) is asked in ascending order.
+    Result<std::vector<TokenId>> likeliest(std::int64_t rows); // after each of the last forward
+    // The choice after each row of the last forward, one at a time. choose(i, before) is asked in
+    // ascending order.
     class RowChoice;
 
     Backend& m_backend;

@@ -1,6 +1,7 @@
 // What is drawn from logits: the very values and indices that the processor finds.
 
-#include "card_rows.h"
+#include "products.h"
+#include "weight_noise.h"
 
 namespace cuda::test {
 namespace {
@@ -36,6 +37,52 @@ protected:
             EXPECT_TRUE(cardTop.gapsUntouched());
         }
         EXPECT_EQ(difference(onCard.read(), z), "") << what << ": the logits have changed";
+    }
+
+    // From the sums of a product as from its rows, by the card; without cap as by the processor.
+    void checkHead(const HostWeight& weight, const Rows& x, float scale, float cap,
+                   std::int64_t gap) {
+        const std::string what = std::to_string(weight.rows) + " x " +
+                                 std::to_string(weight.columns) + ", " + std::to_string(x.rows) +
+                                 " rows, cap " + std::to_string(cap) + ", seed " +
+                                 std::to_string(kSeed);
+        auto processor = makeProcessor();
+        const auto onCard = weight.on(*s_card), onProcessor = weight.on(*processor);
+        auto cardIn = s_card->makeActivations(x.rows, x.columns);
+        auto processorIn = processor->makeActivations(x.rows, x.columns);
+        ASSERT_TRUE(cardIn.ok() && processorIn.ok());
+        CardRows cardX(*s_card, x), zRows(*s_card, x.rows, weight.rows);
+        Rows hostX = x, z(x.rows, weight.rows);
+        s_card->quantize(cardX.tensor(), **cardIn);
+        processor->quantize(hostX.tensor(), **processorIn);
+
+        for (const std::int64_t n : {0, 1, 5, 64}) { // 0: argmax
+            const std::int64_t columns = std::max<std::int64_t>(n, 1);
+            if (columns > weight.rows) continue;
+            const IntRows none(std::vector<std::int32_t>(std::size_t(x.rows * columns), -1),
+                               columns);
+            CardNumbers ids(*s_card, none), sameIds(*s_card, none);
+            CardRows values(*s_card, x.rows, columns, gap), sameValues(*s_card, x.rows, columns);
+            const auto wanted = [&](const CardRows& rows) { return n ? rows.tensor() : Tensor(); };
+            s_card->matmulLargest(*onCard, **cardIn, scale, cap, zRows.tensor(), wanted(values),
+                                  ids.tensor());
+            s_card->Backend::matmulLargest(*onCard, **cardIn, scale, cap, zRows.tensor(),
+                                           wanted(sameValues), sameIds.tensor());
+            EXPECT_EQ(ids.read(), sameIds.read()) << what << ", n " << n;
+            if (n) {
+                EXPECT_EQ(difference(values.read(), sameValues.read()), "") << what << ", n " << n;
+                EXPECT_TRUE(values.gapsUntouched());
+            }
+            if (cap != 0) continue; // tanh differs
+            IntRows hostIds = none;
+            Rows hostValues(x.rows, columns);
+            processor->matmulLargest(*onProcessor, **processorIn, scale, cap, z.tensor(),
+                                     n ? hostValues.tensor() : Tensor(), hostIds.tensor());
+            EXPECT_EQ(ids.read(), hostIds.values) << what << ", n " << n;
+            if (n) {
+                EXPECT_EQ(difference(values.read(), hostValues), "") << what << ", n " << n;
+            }
+        }
     }
 
 private:
@@ -89,6 +136,44 @@ TEST_F(Logits, AreFoundWhereverTheyLie) {
         if (c >= 39990) z.row(5)[c] += 100.0f;
     }
     check(z, "places");
+}
+
+// One and two segments, rows that end within a tile and within a part, more rows than the kernels
+// for few take.
+TEST_F(Logits, AreFoundInTheSumsOfAProduct) {
+    struct Shape {
+        QuantType type;
+        std::int64_t vocabulary, columns;
+    };
+    for (const Shape shape :
+         {Shape{QuantType::Q4_K, 1000, 256}, Shape{QuantType::Q6_K, 4096, 4096},
+          Shape{QuantType::Q8_0, 8213, 512}, Shape{QuantType::Q5_K, 20003, 6656}}) {
+        const HostWeight weight = randomWeight(scalarType(shape.type), shape.vocabulary,
+                                               shape.columns, unsigned(shape.vocabulary));
+        for (const std::int64_t rows : {1, 7, 8, 9, 15, 16, 17})
+            for (const float cap : {0.0f, 20.0f})
+                checkHead(weight, noise(rows, shape.columns, unsigned(rows)), 0.25f, cap, rows % 3);
+    }
+}
+
+// Equal rows of the matrix give equal values, in different tiles and parts; what the cap makes
+// equal is equal too. And rows that are no numbers.
+TEST_F(Logits, OfSumsKnowEqualsAndWhatIsNotANumber) {
+    constexpr std::int64_t kRows = 9001, kColumns = 512;
+    HostWeight weight{QuantType::Q8_0, kRows, kColumns, {}};
+    const std::vector<std::byte> few = weightNoise(QuantType::Q8_0, 16, kColumns);
+    const std::size_t rowBytes = few.size() / 16;
+    for (std::int64_t r = 0; r < kRows; ++r) {
+        const std::byte* row = few.data() + std::size_t(r * 7 % 16) * rowBytes;
+        weight.bytes.insert(weight.bytes.end(), row, row + rowBytes);
+    }
+    for (const std::int64_t r : {0, 17, 4095, 4096, 9000}) { // a scale that is not a number
+        weight.bytes[std::size_t(r) * rowBytes] = std::byte(0x01);
+        weight.bytes[std::size_t(r) * rowBytes + 1] = std::byte(0x7e);
+    }
+    for (const std::int64_t rows : {1, 5, 16})
+        for (const float cap : {0.0f, 0.001f}) // all but all reach the cap
+            checkHead(weight, noise(rows, kColumns, unsigned(rows)), 1.0f, cap, 0);
 }
 
 } // namespace

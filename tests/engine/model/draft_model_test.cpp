@@ -2,6 +2,8 @@
 
 #include "tests/engine/model/model_fixture.h"
 
+#include <algorithm>
+
 using namespace engine;
 using namespace test;
 using app::hostRows;
@@ -49,6 +51,29 @@ TEST(DraftModel, ABlockLeavesNoTrace) {
     const auto again = run->draft().draft(17, run->draftCache(), {});
     ASSERT_TRUE(again.ok());
     expectSameBits(first, hostRows(*backend, *again), "rows");
+}
+
+TEST(DraftModel, TokensAreTheLargestOfTheRows) {
+    const auto backend = processor();
+    const auto run = openTrio(*backend);
+    const std::size_t whole[] = {64};
+    const std::vector<float> rows = draftAfter(*run, someIds(120), whole);
+    const std::int64_t count = run->draft().spec().blockSize - 1;
+    const std::int64_t columns = std::int64_t(rows.size()) / count;
+    auto memory = backend->allocate(count * 4, "tokens");
+    ASSERT_TRUE(memory.ok());
+    for (const std::int64_t wanted : {count, std::int64_t(1)}) {
+        const Tensor ids = memory->tensor(ElementType::I32, wanted, 1);
+        ASSERT_TRUE(run->draft().draftTokens(17, run->draftCache(), {}, ids).ok());
+        std::vector<std::int32_t> tokens(static_cast<std::size_t>(wanted));
+        ASSERT_TRUE(backend->copyOut(ids, std::as_writable_bytes(std::span(tokens))).ok());
+        for (std::int64_t i = 0; i < wanted; ++i) {
+            const auto row =
+                std::span(rows).subspan(std::size_t(i * columns), std::size_t(columns));
+            EXPECT_EQ(tokens[std::size_t(i)],
+                      std::max_element(row.begin(), row.end()) - row.begin());
+        }
+    }
 }
 
 TEST(DraftModel, BlockFitsAtTheVeryEndOfTheContext) {

@@ -56,6 +56,39 @@ INSTANTIATE_TEST_SUITE_P(All, TextModelArithmetic,
                          testing::Combine(testing::Values(CpuMath::Float, CpuMath::Int8),
                                           testing::Values(KvType::F32, KvType::F16, KvType::Q8_0)));
 
+TEST(TextModel, LargestAreThoseOfItsLogits) {
+    const auto backend = processor(CpuMath::Int8);
+    const auto run = openTrio(*backend);
+    const std::size_t whole[] = {64};
+    readAll(*run, someIds(40), whole);
+    constexpr std::int64_t kFirst = 3, kCount = 5, kTop = 7;
+    TextModel& text = run->text();
+    const Tensor logits = text.logits(kFirst, kCount);
+    auto memory = backend->allocate(4 * kCount * (2 + 4 * kTop), "chosen");
+    ASSERT_TRUE(memory.ok());
+    std::int64_t used = 0;
+    const auto room = [&](ElementType type, std::int64_t columns) {
+        const Tensor tensor = memory->tensor(type, kCount, columns, used);
+        used += kCount * columns * 4;
+        return tensor;
+    };
+    const Tensor best = room(ElementType::I32, 1), sameBest = room(ElementType::I32, 1);
+    const Tensor ids = room(ElementType::I32, kTop), sameIds = room(ElementType::I32, kTop);
+    const Tensor values = room(ElementType::F32, kTop), sameValues = room(ElementType::F32, kTop);
+    backend->argmax(logits, sameBest);
+    backend->largest(logits, sameValues, sameIds);
+    text.largest(kFirst, kCount, {}, best);
+    text.largest(kFirst, kCount, values, ids);
+    const auto bits = [&](const Tensor& tensor) {
+        std::vector<std::int32_t> out(static_cast<std::size_t>(tensor.rows * tensor.columns));
+        EXPECT_TRUE(backend->copyOut(tensor, std::as_writable_bytes(std::span(out))).ok());
+        return out;
+    };
+    EXPECT_EQ(bits(best), bits(sameBest));
+    EXPECT_EQ(bits(ids), bits(sameIds));
+    EXPECT_EQ(bits(values), bits(sameValues));
+}
+
 TEST(TextModel, RowsDoNotDependOnThreadsOrInstructions) {
     const auto ids = someIds(70);
     const std::size_t pieces[] = {50, 1, 16};
