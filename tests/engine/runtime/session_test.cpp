@@ -105,6 +105,36 @@ TEST_F(SessionTest, PicturePromptsEqualTheReference) {
     }
 }
 
+// Pictures are encoded where hidden rows wait for the drafter: these are taken in before, or the
+// drafts after the picture would be others.
+TEST_F(SessionTest, APictureBetweenCyclesDoesNotChangeTheDrafts) {
+    const auto& c = cases()["dflash"][0];
+    const Ids prompt = ids(c["prompt"]), wanted = ids(c["tokens"]);
+    const std::vector<int> accepted = c["accepted"];
+    ASSERT_GT(accepted.size(), 3u);
+    engine().session().clear();
+    DraftCycle& cycle = engine().cycle();
+    std::vector<std::int32_t> history = prompt;
+    ASSERT_TRUE(cycle.read(std::span(history).first(64), {}, {}).ok());
+    ASSERT_TRUE(cycle.read(std::span(history).subspan(64), {}, {}).ok());
+    DraftCycle::Request request;
+    request.sampling.temperature = 0;
+    request.draftLength = {15};
+    history.push_back(wanted[0]);
+    for (std::size_t i = 0; i < 3; ++i) {
+        // Large enough to reach them.
+        if (i > 0) {
+            ASSERT_TRUE(engine().timePicture({700, 700}, {}).ok());
+        }
+        const auto step = cycle.step(history, request, 64, {});
+        ASSERT_TRUE(step.ok());
+        EXPECT_EQ(step->accepted, accepted[i]) << "cycle " << i;
+        history.insert(history.end(), step->tokens.begin(), step->tokens.end());
+    }
+    EXPECT_EQ(history, prompt + firstOf(wanted, history.size() - prompt.size()));
+    cycle.clear();
+}
+
 // ---- limits
 
 TEST_F(SessionTest, WritesExactlyTheTokensAskedFor) {
