@@ -69,6 +69,11 @@ Result<void> Context::open(int device) {
         return m_driver.error(r, "asking for the graphics card's memory");
     m_totalBytes = std::int64_t(total);
 
+    unsigned flags = 0;
+    int inUse = 0; // by a backend or a probe that came before
+    if (CUresult r = m_driver.cuDevicePrimaryCtxGetState(m_device, &flags, &inUse);
+        r != CUDA_SUCCESS)
+        return m_driver.error(r, "opening the graphics card " + m_cardName);
     if (CUresult r = m_driver.cuDevicePrimaryCtxRetain(&m_context, m_device); r != CUDA_SUCCESS) {
         m_context = nullptr;
         return m_driver.error(r, "opening the graphics card " + m_cardName);
@@ -77,6 +82,9 @@ Result<void> Context::open(int device) {
     if (CUresult r = m_driver.cuCtxPushCurrent(m_context); r != CUDA_SUCCESS)
         return m_driver.error(r, "opening the graphics card " + m_cardName);
     m_pushed = true;
+    // 1 KiB for every thread that the card can hold at once, which is 264 MiB on 132
+    // multiprocessors, until kernels say what they need.
+    if (!inUse) m_driver.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 0);
     return {};
 }
 

@@ -18,7 +18,7 @@ namespace cuda {
 // What a backend takes beside what plans count: sums of products, memory for loading, recorded
 // steps. And what it has taken once it is there: scratch memory and kernels.
 inline constexpr std::int64_t kReserveBytes = std::int64_t(256) << 20;
-inline constexpr std::int64_t kBackendBytes = std::int64_t(128) << 20;
+inline constexpr std::int64_t kBackendBytes = std::int64_t(64) << 20;
 
 // What of the free memory a plan may use: never 0, which would mean that nothing is known.
 inline std::int64_t usableBytes(std::int64_t freeBytes, std::int64_t without) {

@@ -91,10 +91,9 @@ Result<void> StreamLauncher::findKernels(std::span<const KernelImage> images) {
     return {};
 }
 
-// The driver keeps a stack for every thread that the card can hold at once, of 1 KiB unless told
-// otherwise: 264 MiB on 132 multiprocessors. Kernels that call nothing need only what the compiler
-// spilled. Taken here and not by the first launch of such a kernel, which may come when the card is
-// full.
+// The driver keeps a stack for every thread that the card can hold at once. Kernels that call
+// nothing need only what the compiler spilled. Taken here and not by the first launch of such a
+// kernel, which may come when the card is full.
 Result<void> StreamLauncher::limitStack() {
     const Driver& driver = m_context.driver();
     int most = 0;
