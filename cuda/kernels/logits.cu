@@ -288,7 +288,7 @@ extern "C" __global__ void __launch_bounds__(kLogitThreads, 2)
     largest(a, LogitRow(a));
 }
 
-extern "C" __global__ void __launch_bounds__(kLogitThreads, 3)
+extern "C" __global__ void __launch_bounds__(kLogitThreads)
     head_argmax(const __grid_constant__ HeadArgs a) {
     letNextStart();
     waitForPrevious();

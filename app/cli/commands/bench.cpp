@@ -435,9 +435,7 @@ Result<int> run(const Options& options) {
     f.stepBytes = *bytes;
     f.backend = (*backend)->name();
     f.ceiling = memorySpeed(**backend);
-    const auto takenOnCard = [](const engine::Backend& card) {
-        return card.memory().takenBytes;
-    };
+    const auto takenOnCard = [](const engine::Backend& card) { return card.memory().takenBytes; };
     f.deviceBefore = takenOnCard(**backend);
     f.peakIsOwn = resetPeakMemory();
 
