@@ -492,7 +492,7 @@ void ModelController::showEmptyChat() {
                           : tr("Make a checklist for moving to a new flat.")};
     if (isDemoModel(*m_trio.target)) {
         empty.starters = {tr("How do I start a new chat?"), tr("What is 17 × 23?"),
-                          m_model->vision ? tr("What does the button say?")
+                          m_model->vision ? tr("How do I attach a picture?")
                                           : tr("What can you do?")};
     }
     m_window.transcript().setEmptyChat(empty);

@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . installers/linux/packages.sh
 glint_install $glint_build_packages
-glint_build
+glint_build glint glint-cli
 
 if [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && [ "${QT_QPA_PLATFORM:-}" = "" ]; then
     case " $* " in

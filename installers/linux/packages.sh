@@ -31,13 +31,14 @@ glint_install() {
         { echo "The packages could not be installed; apt-get's message stands above." >&2; return 1; }
 }
 
-# Configures and builds build/release. Through sudo, the files belong to the person who called it.
+# Configures and builds build/release: the targets named, or everything. Through sudo, the files
+# belong to the person who called it.
 glint_build() {
     echo "Building Glint in build/release (a few minutes the first time)"
     cmake --preset release >build-configure.log 2>&1 ||
         { cat build-configure.log >&2; rm -f build-configure.log; return 1; }
     rm -f build-configure.log
-    cmake --build --preset release -- ${GLINT_NINJA_FLAGS:-} || return 1
+    cmake --build --preset release ${1:+--target "$@"} -- ${GLINT_NINJA_FLAGS:-} || return 1
     if [ "$(id -u)" = 0 ] && [ -n "${SUDO_UID:-}" ]; then
         chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" build
     fi
