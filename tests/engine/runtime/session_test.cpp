@@ -135,6 +135,69 @@ TEST_F(SessionTest, APictureBetweenCyclesDoesNotChangeTheDrafts) {
     cycle.clear();
 }
 
+// The same in a session, where the last cycle of an answer leaves rows to be taken in.
+TEST_F(SessionTest, APictureLeavesWhatTheDrafterHasSeen) {
+    const auto& c = cases()["dflash"][0];
+    const Ids prompt = ids(c["prompt"]);
+    DraftCycle& cycle = engine().cycle();
+    engine().session().clear();
+    const Answer before = generate(engine(), promptOf(prompt), greedy(40, 15));
+    ASSERT_TRUE(before.ok) << before.error;
+    ASSERT_LT(cycle.draftCache()->length(), cycle.length());
+
+    RgbImage noise; // large enough to reach them
+    noise.width = noise.height = 700;
+    std::mt19937 random(3);
+    noise.pixels.resize(std::size_t(3) * 700 * 700);
+    for (std::uint8_t& value : noise.pixels) value = std::uint8_t(random());
+    const Ids text = prompt + before.ids();
+    ImageSlot slot;
+    slot.firstToken = std::int64_t(text.size());
+    slot.tokens = imageTokens({700, 700}, *engine().vision());
+    slot.key = "noise";
+    slot.image = std::make_shared<const RgbImage>(std::move(noise));
+    Prompt second = promptOf(text + Ids(std::size_t(slot.tokens) + 1, 7));
+    second.images.push_back(std::move(slot));
+    ASSERT_LT(std::int64_t(second.ids.size()), cycle.context());
+    std::stop_source stop;
+    const auto stopAtPicture = [&](const TurnEvent& event) {
+        if (std::holds_alternative<LookingAtPicture>(event)) stop.request_stop();
+    };
+    const auto turn =
+        engine().session().generate(second, greedy(1, 15), stopAtPicture, stop.get_token());
+    ASSERT_TRUE(turn.ok()) << turn.error().message;
+    EXPECT_EQ(turn->reason, FinishReason::Cancelled);
+
+    const std::int64_t length = cycle.length();
+    ASSERT_TRUE(cycle.leaveSharedMemory().ok()); // what is not taken in yet
+    ASSERT_EQ(cycle.draftCache()->length(), length);
+    const auto seen = [&] {
+        std::vector<std::vector<float>> rows;
+        for (int layer = 0; layer < engine().draft()->layers; ++layer) {
+            const KvLayer& kept = cycle.draftCache()->layer(layer);
+            for (const Tensor& all : {kept.keys, kept.values}) {
+                const Tensor used = all.rowRange(0, length);
+                rows.emplace_back(std::size_t(used.rows * used.columns));
+                EXPECT_TRUE(engine()
+                                .backend()
+                                .copyOut(used, std::as_writable_bytes(std::span(rows.back())))
+                                .ok());
+            }
+        }
+        return rows;
+    };
+    const auto after = seen();
+    cycle.clear();
+    for (std::int64_t at = 0; at < length;) {
+        const std::int64_t count = std::min<std::int64_t>(cycle.maxRows(), length - at);
+        ASSERT_TRUE(
+            cycle.read(std::span(text).subspan(std::size_t(at), std::size_t(count)), {}, {}).ok());
+        at += count;
+    }
+    EXPECT_TRUE(after == seen()); // too many to print
+    cycle.clear();
+}
+
 // ---- limits
 
 TEST_F(SessionTest, WritesExactlyTheTokensAskedFor) {
