@@ -119,7 +119,7 @@ Result<DeviceArena::Piece> DeviceArena::take(Context& context, std::int64_t byte
     if (!last) m_next = m_end;
     if (m_range && m_range.use_count() == 1) m_next = m_end = 0; // all parts have gone
     if (!m_range || m_next + roundUp(needed, kStep) > m_range->bytes()) {
-        if (auto made = makeRange(context, needed); !made) return made.error();
+        if (auto made = makeRange(context, needed); !made) return takeAlone(context, bytes, what);
         last = nullptr;
     }
 

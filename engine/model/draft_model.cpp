@@ -240,7 +240,7 @@ Result<void> DraftModel::appendContext(Tensor taps, std::int64_t firstPosition, 
     return {};
 }
 
-// Empty ids: the raw head rows.
+// Empty tokens: the raw head rows.
 Result<void> DraftModel::State::run(std::int32_t anchor, KvCache& cache,
                                     const std::stop_token& stop, int wanted, Tensor tokens) {
     cache.aboutToWrite(spec.blockSize);

@@ -289,6 +289,11 @@ Result<void> Engine::loadParts(std::unique_ptr<Backend> backend, const ModelFile
         if (!made) return made.error();
         parts.draftCache = std::move(*made);
         s.memory.draft += parts.draftCache->shape().totalBytes();
+        const DraftSpec& d = *s.draftSpec; // a block of drafts lies behind the conversation
+        if (auto done = s.backend->prepareAttention({d.heads, d.kvHeads, d.headSize},
+                                                    s.plan.contextTokens + d.blockSize);
+            !done)
+            return done.error();
     }
     auto cycle = DraftCycle::make(std::move(parts));
     if (!cycle) return cycle.error();
