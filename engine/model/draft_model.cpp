@@ -210,9 +210,6 @@ KvShape DraftModel::kvShape(const DraftSpec& spec, std::int64_t contextTokens, i
 const DraftSpec& DraftModel::spec() const {
     return m->spec;
 }
-std::int64_t DraftModel::workingBytes() const {
-    return m->memory.bytes();
-}
 
 Result<void> DraftModel::appendContext(Tensor taps, std::int64_t firstPosition, KvCache& cache,
                                        std::stop_token stop) {

@@ -32,7 +32,6 @@ public:
                            KvType type);
 
     const DraftSpec& spec() const;
-    std::int64_t workingBytes() const; // of own memory
 
     // taps: F32 [rows, taps * width] of positions firstPosition == cache.length() ..; writes their
     // keys and values into the drafter's cache and commits them. rows <= maxContextRows. Cancelled:

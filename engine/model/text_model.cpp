@@ -214,9 +214,6 @@ const TextWeights& TextModel::weights() const {
 int TextModel::maxRows() const {
     return m->maxRows;
 }
-std::int64_t TextModel::workingBytes() const {
-    return m->memory.bytes();
-}
 
 Result<void> TextModel::forward(const Input& input, KvCache& cache, const Taps& taps,
                                 std::stop_token stop) {

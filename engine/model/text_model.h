@@ -39,7 +39,6 @@ public:
     const TextSpec& spec() const;
     const TextWeights& weights() const;
     int maxRows() const;
-    std::int64_t workingBytes() const; // of own memory
 
     struct Input {
         std::span<const std::int32_t> ids; // one per row

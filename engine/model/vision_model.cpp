@@ -356,9 +356,6 @@ Result<std::unique_ptr<VisionModel>> VisionModel::make(Backend& backend, VisionS
 const VisionSpec& VisionModel::spec() const {
     return m->spec;
 }
-std::int64_t VisionModel::workingBytes() const {
-    return m->memory.bytes();
-}
 
 Result<Tensor> VisionModel::encode(const PatchedImage& image, std::stop_token stop) {
     return encode(image, std::move(stop), {});

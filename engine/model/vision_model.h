@@ -30,7 +30,6 @@ public:
                                                      SharedMemory* shared = nullptr);
     ~VisionModel();
     const VisionSpec& spec() const;
-    std::int64_t workingBytes() const; // of own memory
 
     // The embedding rows of one prepared picture, F32 [cells, projectionWidth], valid until the
     // next call and until another user of shared memory works. Cancelled if stop is requested,
