@@ -7,6 +7,7 @@ import torch
 
 from chat_format import Tok, encode_conversation
 from data import conversation as C
+from data.words import learn_pieces
 
 PATCH, SLOTS = 14, 8
 
@@ -61,6 +62,7 @@ class Batches(torch.utils.data.IterableDataset):
         info = torch.utils.data.get_worker_info()
         rng = random.Random(f"{seed}/{info.id if info else 0}")
         tok = Tok(path)
+        learn_pieces(tok.tokens)
         torch.set_num_threads(1)
         while True:
             yield self.make(rng, tok, B, L, V, P, M, grid)

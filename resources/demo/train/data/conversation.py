@@ -7,7 +7,7 @@ from .words import plain
 STRENGTHS = ["low", "medium", "high", "xhigh"]
 DEFAULT = "You are a helpful AI assistant.\nKnowledge cutoff: 2026-01-04.\nCurrent date: {d}."
 # what a single question is about, and how often
-MIX = [("help", 24), ("numbers", 17), ("lists", 27), ("pictures", 46), ("two", 4.5), ("talk", 4),
+MIX = [("help", 24), ("numbers", 17), ("lists", 34), ("pictures", 46), ("two", 4.5), ("talk", 4),
        ("outside", 4), ("foreign", .9), ("empty", .6), ("markers", .8), ("long", .25),
        ("remember", 1.8), ("style", 5), ("today", .8)]
 

@@ -1,7 +1,7 @@
 """Lists, letters, finding things in a paragraph, and text in fixed forms (tables, JSON, Python)."""
 import json
 
-from .words import CITY, COLOURS, DICT, FIRST, LAST, MONTHS, THING, Turn, frame, held, plural, spell
+from .words import CITY, COLOURS, FIRST, LAST, MONTHS, THING, WORD, Turn, frame, held, plural, spell
 
 ORD = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"]
 
@@ -116,7 +116,7 @@ def sort_numbers(rng, split, s):
 
 def sort_words(rng, split, s):
     n = rng.randint(3, 6)
-    pool = rng.choice([FIRST, THING, DICT, CITY])
+    pool = rng.choice([FIRST, THING, WORD, CITY])
     v = pool.sample(rng, split, n)
     if len({x[:2].lower() for x in v}) < n:  # the first two letters decide
         return sort_words(rng, split, s)
@@ -146,7 +146,7 @@ def sort_words(rng, split, s):
 
 def count_items(rng, split, s):
     n = rng.randint(2, 9)
-    v = rng.choice([FIRST, THING, DICT, CITY]).sample(rng, split, n)
+    v = rng.choice([FIRST, THING, WORD, CITY]).sample(rng, split, n)
     w = [
         "How many items are in this list: {l}", "Count the items: {l}",
         "How many words are there: {l}", "How many are these? {l}", "Count these: {l}",
@@ -220,7 +220,7 @@ def list_number(rng, split, s):
 
 def reverse_list(rng, split, s):
     n = rng.randint(3, 6)
-    v = rng.choice([FIRST, THING, DICT, CITY]).sample(rng, split, n)
+    v = rng.choice([FIRST, THING, WORD, CITY]).sample(rng, split, n)
     w = [
         "Reverse this list: {l}", "Reverse the order: {l}", "Write this list backwards: {l}",
         "Turn this list around: {l}", "Put this list in reverse order: {l}",
@@ -240,7 +240,7 @@ def reverse_list(rng, split, s):
 
 def nth(rng, split, s):
     n = rng.randint(3, 7)
-    v = rng.choice([FIRST, THING, DICT, CITY]).sample(rng, split, n)
+    v = rng.choice([FIRST, THING, WORD, CITY]).sample(rng, split, n)
     i = rng.randrange(n)
     o = ORD[i]
     w = [
@@ -307,7 +307,7 @@ def _follow_word(word):
 
 
 def reverse_word(rng, split, s):
-    word = DICT.pick(rng, split)
+    word = WORD.pick(rng, split)
     if rng.random() < .25:
         word = word.capitalize()
     w = [
@@ -330,7 +330,7 @@ def reverse_word(rng, split, s):
 
 
 def case(rng, split, s):
-    words = DICT.sample(rng, split, rng.randint(1, 4))
+    words = WORD.sample(rng, split, rng.randint(1, 4))
     up = rng.random()
     src = " ".join(words)
     if up < .5:
@@ -367,7 +367,7 @@ def case(rng, split, s):
 
 
 def count_letters(rng, split, s):
-    word = DICT.pick(rng, split)
+    word = WORD.pick(rng, split)
     if rng.random() < .5:
         c = rng.choice(word) if rng.random() < .85 else rng.choice("aeiourst")
         w = [
@@ -398,7 +398,7 @@ def count_letters(rng, split, s):
 
 
 def spell_word(rng, split, s):
-    word = DICT.pick(rng, split)
+    word = WORD.pick(rng, split)
     w = [
         "Spell the word {w}.", "Spell {w}.", "How do you spell {w}?",
         "Write the letters of {w} one by one.", "Please spell {w} for me.",
@@ -722,6 +722,6 @@ def python(rng, split, s):
     return Turn(q, f"```python\ndef {sig}:\n    {body}\n```", think, kind="forms")
 
 
-TASKS = [(sort_numbers, 3), (sort_words, 3), (count_items, 1.5), (list_number, 3),
+TASKS = [(sort_numbers, 3), (sort_words, 4.5), (count_items, 1.5), (list_number, 3.5),
          (reverse_list, 1.6), (nth, 1.2), (reverse_word, 3), (case, 2.2), (count_letters, 2),
          (spell_word, 1.6), (find, 3.5), (table, 1.6), (to_json, 1.6), (python, 2)]

@@ -254,10 +254,43 @@ def invented(rng):
             return w
 
 
+def blend(rng, a, b):
+    """the beginning of one word and the end of another: looks like both and is neither, so that
+    training punishes going on with the wrong one while copying"""
+    for _ in range(20):
+        w = a[:rng.randint(2, max(2, len(a) - 2))] + b[rng.randint(1, max(1, len(b) - 2)):].lower()
+        if not held("dict", w.lower()) and not any(r in w.lower() for r in RUDE):
+            return w
+    return invented(rng)
+
+
+_pieces = []
+
+
+def learn_pieces(tokens):
+    """Takes the pieces of words from a byte-level vocabulary. Some are whole words that only the
+    evaluation may use: without pieced() training would never show how such a token is copied or
+    spelled, and no question with it could be answered."""
+    words = {t.lstrip("Ġ") for t in tokens}
+    _pieces[:] = sorted(w for w in words if len(w) > 1 and w.isascii() and w.isalpha() and
+                        w[1:].islower())
+
+
+def pieced(rng):
+    """a word that nobody has, of two or three pieces of the vocabulary"""
+    while _pieces:
+        w = rng.choice(_pieces) + "".join(
+            rng.choice(_pieces).lower() for _ in range(rng.choice([1, 1, 2])))
+        if len(w) <= 12 and not held("dict", w.lower()) and not any(r in w.lower() for r in RUDE):
+            return w
+    return invented(rng)
+
+
 class Pool:
     """A list divided by `held`; each half is drawn from in its own split only. In training
-    `wild` of the draws are invented or taken from the dictionary instead, so that the model
-    learns to copy a name and not to remember it."""
+    `wild` of the draws are invented, taken from the dictionary, blended of its words or put
+    together from pieces instead, so that the model learns to copy a name and not to remember
+    it."""
 
     def __init__(self, tag, items, wild=0.0, capital=True):
         items = list(dict.fromkeys(items))
@@ -265,11 +298,19 @@ class Pool:
         self.test = [x for x in items if held(tag, x)] or items[:1]
         self.all, self.wild, self.capital = items, wild, capital
 
+    @staticmethod
+    def _known(rng):
+        return rng.choice(DICT.train)
+
+    @staticmethod
+    def _blended(rng):
+        return blend(rng, rng.choice(DICT.train), rng.choice(DICT.train))
+
     def pick(self, rng, split):
         if split == "test":
             return rng.choice(self.test)
         if self.wild and rng.random() < self.wild:
-            w = DICT.pick(rng, split) if rng.random() < .5 else invented(rng)
+            w = rng.choice([self._known, invented, self._blended, pieced])(rng)
             return w.capitalize() if self.capital else w
         return rng.choice(self.train)
 
@@ -278,6 +319,8 @@ class Pool:
             out = []
             while len(out) < n:
                 x = self.pick(rng, split)
+                if len(out) > 1 and rng.random() < .12:  # one that is made of two others
+                    x = blend(rng, *rng.sample(out, 2))
                 if x not in out:
                     out.append(x)
             return out
@@ -311,6 +354,7 @@ lust viol abuse molest pervert tumor cancer idiot moron stupid retard cripple ga
 scum bimbo hooker snot puke vomit feces rectum scrot testic masturb jew arab gyps""".split()
 
 DICT = Pool("dict", _dictionary())
+WORD = Pool("dict", DICT.all, wild=.4, capital=False)  # where words are copied, not read
 
 FIRST = Pool("first",
              """
