@@ -294,15 +294,16 @@ def _token_loss(x, norm, head, label, eps, scale, cap):
     return F.cross_entropy(cap * torch.tanh(z / cap), label, ignore_index=-100)
 
 
-def target_loss(w, c, b, m, glyph_weight):
+def target_loss(w, c, b, m, glyph_weight, glyph_share):
     """mean loss of the trained tokens, plus the training-only task of naming the characters of
-    each picture cell"""
+    each picture cell, whose gradient reaches the tower times `glyph_share` (a tensor, 0 to 1)"""
     rows = vision_rows(w, c, b["px"], b["row"], b["col"], b["tap"], b["wt"], m[2], m[3])
     x = text_hidden(w, c, embed(w, c, b["ids"], b["dest"], rows), m[0], m[1])
     ce = _token_loss(
         x.reshape(-1, x.shape[-1]).index_select(0, b["at"]), w["output_norm.weight"],
         w["output.weight"], b["label"], c["eps"], c["logit_scale"], c["cap"])
-    g = F.linear(rows.reshape(-1, rows.shape[-1]), w["glyph.weight"], w["glyph.bias"]).view(
+    seen = rows * glyph_share + rows.detach() * (1 - glyph_share)
+    g = F.linear(seen.reshape(-1, rows.shape[-1]), w["glyph.weight"], w["glyph.bias"]).view(
         -1, c["glyphs"]).float()
     gl = F.cross_entropy(g, b["glyph"].flatten().long(), ignore_index=-100)
     return ce + glyph_weight * gl, ce.detach(), gl.detach()

@@ -104,9 +104,13 @@ def main():
         checkpoint.load_full(opt, full)
     KEYS = ("ids", "dest", "px", "row", "col", "tap", "wt", "at", "label", "glyph")
 
+    # after --start the glyph head is new: it first learns to read what the tower shows, and only
+    # then may it ask the tower for changes
+    share = torch.zeros((), device=dev) if a.start else torch.ones((), device=dev)
+
     def learn(b, scale):
         m = masks(b["doc"], b["img"], b["win"], c["window"])
-        loss, ce, gl = target_loss(opt.work, c, {k: b[k] for k in KEYS}, m, 0.4)
+        loss, ce, gl = target_loss(opt.work, c, {k: b[k] for k in KEYS}, m, 0.4, share)
         loss.backward()
         if scale is None:  # only to compile everything
             opt.refresh()
@@ -143,6 +147,7 @@ def main():
         if p >= ROUND and not opt.quantise:
             print(f"from here on with rounded weights (at {p:.2f})", flush=True)
             opt.quantise = True
+        share.fill_(1.0 if not a.start else min(1.0, max(0.0, (n - 150) / 150)))
         sums += learn(b, rate(p) * min(1.0, (n + 1) / 50))
         n += 1
         if fresh:
