@@ -21,7 +21,9 @@ import data.pictures
 import data.talk
 from data import conversation, words
 from data.words import Near
+from oracle import G
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 MODULES = (data.help, data.lists, data.numbers, data.pictures, data.talk)
 
 
@@ -39,7 +41,10 @@ def main():
 
     for m in MODULES:
         m.frame = noted
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "eval.json")
+    # training puts words together from the pieces of the vocabulary
+    target = G.Reader(os.path.join(HERE, os.pardir, "demo-target.gguf"))
+    words.learn_pieces(target.kv["tokenizer.ggml.tokens"])
+    path = os.path.join(HERE, os.pardir, "eval.json")
     asked = {}
     for item in json.load(open(path, encoding="utf-8"))["items"]:
         body = item["messages"][-1]["content"]
