@@ -1,6 +1,6 @@
 // glint-cuda-gemm-bench: how near the GEMMs of decode and verify come to the card's read bandwidth.
 //
-//     glint-cuda-gemm-bench [--ring 60,120,184] [--rows 1,8,16]
+//     glint-cuda-gemm-bench [--ring 60,120,184] [--rows 1,8,16] [--only "gate, up"]
 //
 // First the ceilings: plain reading, and the gap between empty kernels in a graph. Then, for each
 // matrix of the model, distinct weights that together are larger than four times the L2, one after
@@ -170,8 +170,10 @@ std::vector<int> numbers(const char* text, int most) {
 
 int main(int argc, char** argv) {
     std::vector<int> rings = {GemmRows::kRingBytes >> 10}, rowCounts = {1, 8, 16};
+    std::string_view only; // products whose name begins so
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::string_view option = argv[i];
+        if (option == "--only") only = argv[i + 1];
         if (option == "--ring") rings = numbers(argv[i + 1], 1 << 10);
         if (option == "--rows") rowCounts = numbers(argv[i + 1], kMaxStepRows);
     }
@@ -183,6 +185,7 @@ int main(int argc, char** argv) {
                 "of ceiling", "of n = 1");
 
     for (const Product& product : products()) {
+        if (!std::string_view(product.name).starts_with(only)) continue;
         std::vector<Set> sets;
         do {
             sets.push_back(makeSet(*backend, product, unsigned(sets.size()) * 8));

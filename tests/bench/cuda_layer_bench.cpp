@@ -1,6 +1,6 @@
 // glint-cuda-layer-bench: where the time of a layer goes when few rows are computed.
 //
-//     glint-cuda-layer-bench [--rows 1,8,16]
+//     glint-cuda-layer-bench [--rows 1,8,16] [--contexts 1024,8192,32768]
 //
 // Layers of the 30B model with random weights of Q4_K (v and every other down projection Q6_K),
 // together much larger than the L2, one after the other in a recorded graph as in a decode step.
@@ -208,16 +208,24 @@ private:
     int m_graphs = 0;
 };
 
+// "1,8,16", each between `least` and `most`.
+std::vector<int> numbers(const char* text, int least, int most) {
+    std::vector<int> all;
+    for (; text; text = std::strchr(text, ',')) {
+        if (*text == ',') ++text;
+        all.push_back(std::clamp(std::atoi(text), least, most));
+    }
+    return all;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
-    std::vector<int> rowCounts = {1, 8, 16};
-    if (argc == 3 && std::string_view(argv[1]) == "--rows") {
-        rowCounts.clear();
-        for (const char* text = argv[2]; text; text = std::strchr(text, ',')) {
-            if (*text == ',') ++text;
-            rowCounts.push_back(std::clamp(std::atoi(text), 1, kMaxStepRows));
-        }
+    std::vector<int> rowCounts = {1, 8, 16}, contexts = {1024, 8192, 32768};
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const std::string_view option = argv[i];
+        if (option == "--rows") rowCounts = numbers(argv[i + 1], 1, kMaxStepRows);
+        if (option == "--contexts") contexts = numbers(argv[i + 1], kMaxStepRows, 1 << 17);
     }
     auto backend = must(CudaBackend::make({}));
     Bench bench(*backend);
@@ -230,7 +238,7 @@ int main(int argc, char** argv) {
                 "rows", "context", "whole", "no attend", "no glue", "no swiglu", "products",
                 "the rest");
     for (const int rows : rowCounts)
-        for (const std::int64_t context : {1024, 8192, 32768}) {
+        for (const std::int64_t context : contexts) {
             bench.useContext(context, rows);
             const auto us = [&](const Parts& parts) {
                 return bench.layerSeconds(rows, parts) * 1e6;
