@@ -54,6 +54,13 @@ const TypeKernels& kernelsOf(QuantType type) {
 }
 
 constexpr int kBarrierBytes = 3 * 8; // of a stage
+constexpr int kFlagBytes = 8;
+
+// Bytes that the copies of one multiprocessor may have under way. An H200 reads at its full rate
+// with 27 KB (4.4 TB/s times 0.8 us, by 132); what is more stands in queues, and whatever other
+// kernels read or write stands behind it. Half as much while small kernels run before the product:
+// they are what it waits for.
+constexpr int kBytesBefore = 32 << 10, kBytesAfter = 64 << 10;
 
 int itemsOf(const GemmRowsGroup& group, int segments) {
     return group.tiles * segments;
@@ -153,7 +160,8 @@ void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType
     std::size_t count = 0;
     for (const QuantType type : types) {
         GemmRowsGroup& group = args.groups[count++] = groupOf(jobs, type);
-        group.stages = std::clamp(most / (group.itemBytes + kBarrierBytes), 1, kMaxStages);
+        group.stages =
+            std::clamp((most - kFlagBytes) / (group.itemBytes + kBarrierBytes), 1, kMaxStages);
         if (shape.segmentUnits != 13 || group.stages == 1) turns = 1;
     }
     const std::span<GemmRowsGroup> groups(args.groups, count);
@@ -161,7 +169,12 @@ void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType
     for (GemmRowsGroup& group : groups) {
         group.turns = turns;
         group.stages -= group.stages % turns;
-        shared = std::max(shared, group.stages * (group.itemBytes + kBarrierBytes));
+        const auto items = [&](int bytes) { // to the nearest whole number
+            return std::clamp((bytes + group.itemBytes / 2) / group.itemBytes, 1, group.stages);
+        };
+        group.copiesBefore = items(kBytesBefore);
+        group.copiesAfter = items(kBytesAfter);
+        shared = std::max(shared, group.stages * (group.itemBytes + kBarrierBytes) + kFlagBytes);
     }
     CHECK(shared <= m_launcher.sharedBytesPerBlock());
 

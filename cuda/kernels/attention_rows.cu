@@ -20,8 +20,8 @@
 //   attention_merge: a warp per 32 columns; attention_finish: a block of 8 warps per unit of 256
 //   columns and row.
 // Needs: sm_75 (copies wait there); 16-byte copies in flight from sm_80 on.
-// Measured: H200, glint-cuda-layer-bench: with attention_inputs 12.3 us a layer for one row at
-//   1,024 tokens, 18.5 for 16 rows.
+// Measured: H200, glint-cuda-layer-bench: with attention_inputs 14.3 us a layer for one row at
+//   1,024 tokens, 18.7 for 16 rows.
 
 #include "cuda/kernels/attention.cuh"
 #include "cuda/kernels/row_math.cuh"
@@ -219,8 +219,9 @@ extern "C" __global__ void __launch_bounds__(128)
         mergedColumn(a, plan, row, head, first % a.headSize + lane, lane);
 }
 
-// Block (unit of 256 columns, row).
-extern "C" __global__ void __launch_bounds__(256)
+// Block (unit of 256 columns, row). Launched with 256 threads; the bounds make the compiler take
+// few enough registers for a block of the product that follows to start beside it.
+extern "C" __global__ void __launch_bounds__(288, 2)
     attention_finish(const __grid_constant__ AttentionFinishArgs f) {
     __shared__ __align__(16) float unitRow[kUnitColumns];
     const AttentionArgs& a = f.attention;

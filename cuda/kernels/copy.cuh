@@ -31,6 +31,11 @@ __device__ __forceinline__ std::uint32_t sharedAddress(const void* p) {
     return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }
 
+// What lies at such an address.
+template<class T> __device__ __forceinline__ T& sharedAt(std::uint32_t address) {
+    return *static_cast<T*>(__cvta_shared_to_generic(address));
+}
+
 // By one thread; then publishBarriers() by the same, then __syncthreads() by all.
 __device__ __forceinline__ void initBarrier(SharedBarrier& barrier, unsigned arrivals) {
 #if defined(GLINT_BULK_COPY) || defined(GLINT_ASYNC_COPY)

@@ -34,7 +34,10 @@ struct GemmRowsGroup {
     std::int32_t itemBytes = 0, lastItemBytes = 0;
     std::int64_t rowTileBytes = 0;
     std::int32_t stages = 0; // of the ring, at most kMaxStages
-    std::int32_t turns = 0;  // warps that take turns at the last unit of a segment; divides stages
+    // Items whose copies may be under way at a time, until the kernel before has finished and
+    // from then on; 1..stages.
+    std::int32_t copiesBefore = 0, copiesAfter = 0;
+    std::int32_t turns = 0; // warps that take turns at the last unit of a segment; divides stages
 };
 
 struct GemmRowsArgs {

@@ -121,7 +121,7 @@ struct GlueResidualArgs {
     float postEps = 0, nextEps = 0;
     std::int32_t hasPost = 0, hasNext = 0;
 };
-inline constexpr int kGlueCluster = 8;   // blocks that share a row where the card has clusters
+inline constexpr int kGlueCluster = 4;   // blocks that share a row where the card has clusters
 inline constexpr int kMaxGlueUnits = 32; // of a row: one warp each
 
 // out = records of swiglu(sum of gate's segments, sum of up's).
