@@ -56,10 +56,11 @@ const TypeKernels& kernelsOf(QuantType type) {
 constexpr int kBarrierBytes = 3 * 8; // of a stage
 constexpr int kFlagBytes = 8;
 
-// Bytes that the copies of one multiprocessor may have under way. An H200 reads at its full rate
-// with 27 KB (4.4 TB/s times 0.8 us, by 132); what is more stands in queues, and whatever other
-// kernels read or write stands behind it. Half as much while small kernels run before the product:
-// they are what it waits for.
+// Bytes that the copies of one multiprocessor may have under way, rounded to whole items. An H200
+// reads at its full rate with 27 KB (4.4 TB/s times 0.8 us, by 132), and since a copy is followed
+// by another only when all of it is there, some more; the rest stands in queues, and whatever other
+// kernels read or write stands behind it. Less while small kernels run before the product: they are
+// what it waits for.
 constexpr int kBytesBefore = 32 << 10, kBytesAfter = 64 << 10;
 
 int itemsOf(const GemmRowsGroup& group, int segments) {

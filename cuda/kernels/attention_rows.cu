@@ -220,7 +220,7 @@ extern "C" __global__ void __launch_bounds__(128)
 }
 
 // Block (unit of 256 columns, row). Launched with 256 threads; the bounds make the compiler take
-// few enough registers for a block of the product that follows to start beside it.
+// few enough registers for a block of the product that follows (up to 8 rows) to start beside it.
 extern "C" __global__ void __launch_bounds__(288, 2)
     attention_finish(const __grid_constant__ AttentionFinishArgs f) {
     __shared__ __align__(16) float unitRow[kUnitColumns];

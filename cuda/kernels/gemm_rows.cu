@@ -25,13 +25,14 @@
 //   waitForPrevious(): they do not depend on it, and so a deep ring hides the kernels in between.
 //   But only as many copies are under way as the memory needs for its full rate: further ones would
 //   stand in queues, and whatever the small kernels read or write would stand behind them.
-//   512 threads, hence at most 128 registers; up to 8 rows 96 (kFewRowThreads), which is 1 % faster
-//   and spills nothing. Shared memory: the ring alone, stages x (item + 24 B), 30 KB a stage for
-//   Q4_K, 44 for Q6_K. Per unit a warp issues 202 (292 for 16 rows) instructions for Q4_K, 297
-//   (407) for Q6_K; up to 16 rows an H200 is limited by them, smaller cards by memory.
+//   512 threads, hence at most 128 registers; up to 8 rows, and before attention, 96
+//   (kFewRowThreads), which spill little or nothing. Shared memory: the ring, stages x (item +
+//   24 B) + 8 B, 30 KB a stage for Q4_K, 44 for Q6_K. Per unit a warp issues 204 (292 for 16 rows)
+//   instructions for Q4_K, 297 (407) for Q6_K: with 16 rows an H200 waits for them as much as for
+//   memory, smaller cards wait for memory.
 // Needs. sm_75; copies run by themselves from sm_80, by bulk from sm_90 (copy.cuh).
-// Measured. H200, 2026-11-30, glint-cuda-gemm-bench: gate and up 4,174 GB/s for one row, 94 % of
-//   what reading gives; 8 rows 1.05, 16 rows 1.15 times its time. More: tests/bench/README.md.
+// Measured. H200, 2026-11-30, glint-cuda-layer-bench: the four products of a layer 71.8 us for one
+//   row, where reading alone takes 65, and 78.8 for 16. More: tests/bench/README.md.
 
 #include "cuda/kernels/common.cuh"
 #include "cuda/kernels/copy.cuh"
@@ -332,8 +333,8 @@ gemm_rows_q4_k_q6_k_8(const __grid_constant__ GemmRowsArgs args) {
 }
 
 // With fewer registers than other kernels of 16 rows: the blocks of attention_inputs, which comes
-// next, then start beside it and have read what does not depend on it when it ends. A tenth of a
-// microsecond slower alone, 3.6 a layer less.
+// next, then start beside it and have read what does not depend on it when it ends: 3.7
+// microseconds a layer.
 extern "C" __global__ void GLINT_UP_TO_8
 gemm_rows_q4_k_q6_k_16(const __grid_constant__ GemmRowsArgs args) {
     multiplyTwoGroups<QuantType::Q4_K, QuantType::Q6_K, 2>(args);
