@@ -9,6 +9,7 @@
 // weights on their way.
 
 #include "must.h"
+#include "numbers.h"
 
 #include "cuda/ceilings.h"
 #include "cuda/cuda_backend.h"
@@ -18,7 +19,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -155,17 +155,6 @@ double secondsOf(CudaBackend& backend, const Product& product, const std::vector
     return (graph(150) - graph(50)) / 100;
 }
 
-// "1,8,16", each between 1 and `most`.
-std::vector<int> numbers(const char* text, int most) {
-    std::vector<int> all;
-    while (text) {
-        all.push_back(std::clamp(std::atoi(text), 1, most));
-        text = std::strchr(text, ',');
-        if (text) ++text;
-    }
-    return all;
-}
-
 } // namespace
 
 int main(int argc, char** argv) {
@@ -174,8 +163,8 @@ int main(int argc, char** argv) {
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::string_view option = argv[i];
         if (option == "--only") only = argv[i + 1];
-        if (option == "--ring") rings = numbers(argv[i + 1], 1 << 10);
-        if (option == "--rows") rowCounts = numbers(argv[i + 1], kMaxStepRows);
+        if (option == "--ring") rings = numbers(argv[i + 1], 1, 1 << 10);
+        if (option == "--rows") rowCounts = numbers(argv[i + 1], 1, kMaxStepRows);
     }
     auto backend = must(CudaBackend::make({}));
     const Ceilings ceilings = must(measureCeilings(*backend, backend->launcher()));

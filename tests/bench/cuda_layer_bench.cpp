@@ -8,6 +8,7 @@
 // layer: the median of 20 graphs of 24 layers less that of 20 graphs of 8, by 16.
 
 #include "must.h"
+#include "numbers.h"
 
 #include "cuda/attention.h"
 #include "cuda/cuda_backend.h"
@@ -17,7 +18,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -207,16 +207,6 @@ private:
     std::vector<engine::Buffer> m_memory; // of the caches
     int m_graphs = 0;
 };
-
-// "1,8,16", each between `least` and `most`.
-std::vector<int> numbers(const char* text, int least, int most) {
-    std::vector<int> all;
-    for (; text; text = std::strchr(text, ',')) {
-        if (*text == ',') ++text;
-        all.push_back(std::clamp(std::atoi(text), least, most));
-    }
-    return all;
-}
 
 } // namespace
 
