@@ -192,6 +192,7 @@ void AnswerRunner::startNext() {
     m_running->thinkingSeconds = m_running->before.thinkingSeconds;
     m_running->activity.kind = ui::Activity::Kind::Waiting;
     m_telemetry = {};
+    m_telemetry.chatId = m_running->chat->id();
     m_telemetry.running = true;
     m_saveTimer.start();
     m_clockTimer.start();

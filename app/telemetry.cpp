@@ -141,9 +141,12 @@ void Telemetry::tick() {
     }
 
     const AnswerRunner::Telemetry& now = m_runner.telemetry();
-    panel.firstWordSeconds = now.firstWordSeconds;
-    panel.draftPaused = now.progress.draftingPaused;
-    if (now.progress.draftedTokens > 0) {
+    const bool ours = now.chatId == m_chat.openId(); // speed is shown whatever chat it was for
+    if (ours) {
+        panel.firstWordSeconds = now.firstWordSeconds;
+        panel.draftPaused = now.progress.draftingPaused;
+    }
+    if (ours && now.progress.draftedTokens > 0) {
         panel.guessedTokens = now.progress.draftedTokens;
         panel.acceptedTokens = now.progress.acceptedTokens;
         if (now.progress.gain > 0) panel.gain = now.progress.gain;

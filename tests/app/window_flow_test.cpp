@@ -77,6 +77,27 @@ private slots:
         QVERIFY(!stored.messages[1].generated.ids.empty());
     }
 
+    void thePanelShowsAnAnswersFiguresInItsOwnChatOnly() {
+        Program program(512);
+        QVERIFY(program.start());
+        const auto line = [&](const QString& name) {
+            for (const QString& each : program.window().panel().asText().split(u'\n'))
+                if (each.startsWith(name)) return each;
+            return QString();
+        };
+        const QString nothing = line(QStringLiteral("Time to first word"));
+        QVERIFY(!nothing.isEmpty());
+        program.send(QStringLiteral("Hello there"));
+        QVERIFY(program.waitForEnd());
+        QTRY_VERIFY(line(QStringLiteral("Time to first word")) != nothing);
+        const QString first = line(QStringLiteral("Time to first word"));
+        const qint64 chat = program.chat().id();
+        program.window().actionSet().action(ui::ActionId::NewChat)->trigger();
+        QTRY_COMPARE(line(QStringLiteral("Time to first word")), nothing);
+        emit program.window().sidebar().chatChosen(chat);
+        QTRY_COMPARE(line(QStringLiteral("Time to first word")), first);
+    }
+
     void aFirstMessageThatDoesNotFitComesBackAndTheWindowSaysWhy() {
         Program program(512);
         QVERIFY(program.start());
