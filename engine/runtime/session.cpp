@@ -100,10 +100,15 @@ Result<void> Session::State::check(const Prompt& prompt) const {
     const std::int64_t length = std::int64_t(prompt.ids.size());
     if (length == 0) return Error{ErrorCode::Internal, "there is nothing to read"};
     if (length >= cycle.context()) {
-        return Error{ErrorCode::Unsupported,
-                     "the conversation is too long: " + std::to_string(length) +
-                         " tokens, and the memory set aside holds " +
-                         std::to_string(cycle.context())};
+        std::int64_t inPictures = 0;
+        for (const ImageSlot& slot : prompt.images) inPictures += slot.tokens;
+        std::string message = "the conversation is too long: " + std::to_string(length) +
+                              " tokens, and the memory set aside holds " +
+                              std::to_string(cycle.context());
+        if (inPictures > length / 2)
+            message += "; " + std::to_string(inPictures) +
+                       " of them are pictures, and smaller ones take fewer";
+        return Error{ErrorCode::Unsupported, std::move(message)};
     }
     for (const TokenId id : prompt.ids) {
         if (id < 0 || id >= parts.vocabulary) {

@@ -76,14 +76,15 @@ def right(check, answer):
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--out", required=True)
-    ap.add_argument("--seed", default="fixed")
+    ap.add_argument("--seed", default="fixed", help="another set of the same kinds")
     a = ap.parse_args()
     os.makedirs(f"{a.out}/eval", exist_ok=True)
     items = []
+    dressed = "dressed" if a.seed == "fixed" else a.seed + " dressed"
     for n, (wording, group,
             c) in enumerate([("new", *x)
                              for x in make(a.seed)] + [("dressed", *x)
-                                                       for x in make("dressed", 0.6, "dressed")]):
+                                                       for x in make(dressed, 0.6, "dressed")]):
         names = []
 
         def picture(p):

@@ -231,6 +231,11 @@ TEST_F(SessionTest, StopsAtTheEndOfTheContext) {
         generate(*small, promptOf(longIds(std::size_t(setup.context))), greedy(4, 0));
     EXPECT_FALSE(tooLong.ok);
     EXPECT_NE(tooLong.error.find("too long"), std::string::npos) << tooLong.error;
+    EXPECT_EQ(tooLong.error.find("picture"), std::string::npos) << tooLong.error;
+    Prompt picture = promptOf(longIds(std::size_t(setup.context)));
+    picture.images.push_back({1, int(setup.context) - 1, "x", nullptr});
+    EXPECT_NE(generate(*small, picture, greedy(4, 0)).error.find("smaller ones take fewer"),
+              std::string::npos);
     EXPECT_EQ(generate(*small, promptOf(prompt), greedy(5, 0)).ids(), firstOf(wanted, 5));
 }
 

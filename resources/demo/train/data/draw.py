@@ -4,6 +4,7 @@ model.GlyphHead)."""
 import glob
 import math
 import os
+import sys
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -22,7 +23,7 @@ FONT_FILES = [
     "Lato-Regular.ttf", "Lato-Bold.ttf", "Inconsolata.otf", "FiraCode-Regular.ttf",
     "Cantarell-VF.otf", "Carlito-Regular.ttf", "Caladea-Regular.ttf", "Hack-Regular.ttf",
     "JetBrainsMono-Regular.ttf", "Comfortaa-Regular.ttf", "NotoSans-Regular.ttf",
-    "NotoSerif-Regular.ttf", "NotoSansMono-Regular.ttf"
+    "NotoSerif-Regular.ttf"
 ]
 _paths, _cache = [], {}
 
@@ -35,6 +36,10 @@ def fonts():
             for p in sorted(glob.glob(FONT_DIR + "/**/*.[to]tf", recursive=True))
         }
         _paths.extend(have[f] for f in FONT_FILES if f in have)
+        missing = [f for f in FONT_FILES if f not in have]
+        if missing:
+            print(f"without {', '.join(missing)}: pictures differ from those of the README",
+                  file=sys.stderr)
         if not _paths:
             raise SystemExit(
                 f"no font found under {FONT_DIR}: install the Debian packages named in data/draw.py"
