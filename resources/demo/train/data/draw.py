@@ -10,6 +10,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 CELL, MAX_CELLS = 28, 4096
+LARGE_CELLS = 400  # of a picture that is made larger: they must fit a row of a training batch
 FONT_DIR = os.environ.get("GLINT_FONTS", "/usr/share/fonts")
 # Debian packages: fonts-dejavu-core, fonts-liberation2, fonts-open-sans, fonts-roboto-unhinted,
 # fonts-lato, fonts-inconsolata, fonts-firacode, fonts-cantarell, fonts-crosextra-carlito,
@@ -128,7 +129,15 @@ class Canvas:
             at = nxt
         return total
 
-    def done(self):
+    def done(self, rng, split):
+        """The picture. In training three in ten are larger than they were drawn: people have
+        pictures of all sizes."""
+        room = math.sqrt(LARGE_CELLS * CELL * CELL / (self.im.width * self.im.height))
+        if split == "train" and room > 1.1 and rng.random() < .3:
+            k = rng.uniform(1, min(2.6, room))
+            size = (round(self.im.width * k), round(self.im.height * k))
+            self.im = self.im.resize(size, rng.choice([Image.BILINEAR, Image.LANCZOS]))
+            self.chars = [(x * k, y * k, ch) for x, y, ch in self.chars]
         return Picture(self.im, self.chars)
 
 
@@ -189,6 +198,17 @@ def background(rng, w, h, busy=True):
         else:
             c.d.rectangle([x, 0, x + rng.randint(2, 14), h], fill=near())
     return c, base
+
+
+def noise(rng, w, h):
+    """coarse or fine noise"""
+    k = rng.choice([1, 1, 2, 4, 9])
+    n = np.random.default_rng(rng.getrandbits(32))
+    c = Canvas(1, 1, (0, 0, 0))
+    c.im = Image.fromarray(n.integers(0, 256, (max(1, h // k), max(1, w // k), 3),
+                                      np.uint8)).resize((w, h), Image.BILINEAR)
+    c.d = ImageDraw.Draw(c.im)
+    return c
 
 
 # ------------------------------------------------------------------------------- shapes

@@ -285,6 +285,8 @@ def chain(rng, split, s):
             break
     r = OPS[st[-1][1]](st[-1][0], st[-1][2])
     shown = rng.choice([text, text.replace("×", "*"), text.replace("×", "x")])
+    if split == "train" and rng.random() < .25:
+        shown = shown.replace(" ", "")
     q = frame(rng, [
         "{t}", "What is {t}?", "Calculate {t}.", "{t} = ?", "Compute {t}", "How much is {t}?",
         "Please work out {t}.", "Solve {t}.", "Please calculate {t} for me.",

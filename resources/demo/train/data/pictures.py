@@ -4,8 +4,8 @@ message.
 A scene draws one picture and can then be asked any number of questions about it, which is how
 the follow-up turns come about.
 """
-from .draw import KINDS, RGB, background, colour, font, ink, lum, shape, Canvas
-from .words import CITY, DICT, FIRST, LAST, THING, Turn, frame, held, plain, spell
+from .draw import KINDS, RGB, background, colour, font, ink, lum, noise, shape, Canvas
+from .words import CITY, DICT, FIRST, LAST, THING, Turn, frame, held, plain, single, spell
 
 HAS = "\nCheck: I looked at the picture again. Correct."
 
@@ -73,7 +73,7 @@ class Shapes(Scene):
             x, y = ox + (q + .5) * cw + rng.uniform(-4, 4), oy + (r + .5) * ch + rng.uniform(-4, 4)
             fill = tuple(min(255, max(0, v + rng.randint(-12, 12))) for v in RGB[col])
             shape(c.d, kd, x, y, rad, fill, line)
-        self.pic = c.done()
+        self.pic = c.done(rng, split)
         self.names = [f"{x[2]} {x[3]}" for x in self.items]
         self.questions = [
             self.how_many, self.how_many, self.kind_count, self.colour_count, self.colour_of,
@@ -218,7 +218,14 @@ def snippet(rng, split, limit=24):
     """something to read: words, codes, numbers; new in each split"""
     while True:
         k = rng.randrange(12)
-        if k < 5:
+        if k < 2 and split == "train":  # as people write
+            t = " ".join(
+                rng.choice([
+                    DICT.pick(rng, split), DICT.pick(rng, split), single(rng),
+                    str(rng.randint(1, 99)), f"{rng.randint(1, 12)}:{rng.randint(0, 59):02d}"
+                ]) for _ in range(rng.randint(2, 4)))
+            t = rng.choice([t, t.capitalize(), t[0].upper() + t[1:]])
+        elif k < 5:
             t = " ".join(DICT.sample(rng, split, rng.choice([1, 1, 2, 2, 3, 4])))
             t = rng.choice([t, t, t.capitalize(), t.title(), t.upper()])
         elif k < 6:
@@ -272,7 +279,7 @@ class Text(Scene):
         x, y = rng.randint(3, max(3, w - tw - 3)), rng.randint(2, max(2, h - lh * len(self.lines)))
         for i, line in enumerate(self.lines):
             c.text(x, y + i * lh, line, f, col)
-        self.pic = c.done()
+        self.pic = c.done(rng, split)
         self.questions = [self.read] * 6 + [self.words, self.capitals]
 
     def think(self, s):
@@ -395,7 +402,7 @@ class Dialog(Scene):
                                   outline=(120, 120, 120))
             c.text(x + q / 2, y + lh / 2 + 3, b, f, fg, "mm")
             x += q + 8
-        self.pic = c.done()
+        self.pic = c.done(rng, split)
         self.questions = [self.button, self.button, self.message] + (
             [self.error] * 2 if self.code else []) + ([self.head] if self.title else [])
 
@@ -520,7 +527,7 @@ class Chart(Scene):
             c.d.line([lw, top, lw, h - 6], fill=fg)
         if self.title:
             c.text(w / 2, 4, self.title, f, fg, "ma")
-        self.pic = c.done()
+        self.pic = c.done(rng, split)
         self.questions = [self.value] * 4 + [self.top, self.low, self.bars
                                              ] + ([self.head] if self.title else [])
 
@@ -654,7 +661,7 @@ class Table(Scene):
                 c.text(x + (7 if left else cw[i] / 2), pad + r * rh + rh / 2, t, f, fg,
                        "lm" if left else "mm")
                 x += cw[i]
-        self.pic, self.nums = c.done(), nums
+        self.pic, self.nums = c.done(rng, split), nums
         self.questions = [self.cell] * 4 + [self.rows, self.columns] + ([self.best] if nums else [])
 
     def row(self, i):
@@ -724,10 +731,53 @@ class Table(Scene):
             self.think(s, end=end) if s else run)
 
 
+# ------------------------------------------------------------------------------- anything else
+class Unknown(Scene):
+    """What is none of the others: empty, noise, blots, stripes. For training only."""
+    kind = "unknown"
+
+    def __init__(self, rng, split):
+        w, h = rng.randint(28, 360), rng.randint(28, 300)
+        c, base = background(rng, w, h)
+        k = rng.randrange(4)
+        if k == 0:
+            c = noise(rng, w, h)
+        elif k == 1:
+            for _ in range(rng.randint(20, 200)):
+                x, y, r = rng.randint(0, w), rng.randint(0, h), rng.uniform(1, 14)
+                c.d.ellipse([x - r, y - r * rng.uniform(.3, 2), x + r, y + r], fill=colour(rng))
+        elif k == 2:
+            for _ in range(rng.randint(10, 60)):
+                c.d.line([(rng.randint(0, w), rng.randint(0, h)) for _ in range(rng.randint(2, 6))],
+                         fill=colour(rng), width=rng.randint(1, 6))
+        self.pic = c.done(rng, split)
+        self.questions = [self.anything]
+
+    def anything(self, rng, split, s):
+        w = [
+            "What is in this picture?", "Describe this picture.", "What do you see?", "What is this?",
+            "Read the text.", "What does it say?", "How many shapes are there?",
+            "Which bar is the highest?", "What is written here?", "What does the picture show?",
+            "Who is in the picture?", "Where was this taken?", "What does the button say?",
+            "What is the error code?", "Tell me about this picture."
+        ]
+        t = [
+            "", "I see nothing that I know.",
+            "I look for shapes, text, a window, a chart or a table and find none of them.",
+            "I look for shapes, text, a window, a chart or a table and find none of them.\nCheck: I "
+            "looked at the picture again. Correct."
+        ][s]
+        return Turn(frame(rng, w, "train"),
+                    "I see nothing in it that I know. I can read shapes, text, windows, charts and "
+                    "tables.", t)
+
+
 SCENES = [(Shapes, 4.4), (Text, 4.2), (Dialog, 1.8), (Chart, 4.2), (Table, 3.6)]
 
 
 def scene(rng, split, kinds=SCENES):
+    if split == "train" and rng.random() < .03:
+        return Unknown(rng, split)
     return rng.choices([k for k, _ in kinds], [w for _, w in kinds])[0](rng, split)
 
 

@@ -1,5 +1,5 @@
 """Small talk, limits, remembering, odd input, and system instructions that change the style."""
-from .words import CITY, COLOURS, DICT, FIRST, THING, Turn, frame, spell
+from .words import CITY, COLOURS, DICT, FIRST, MONTHS, THING, Turn, frame, spell
 
 _THINK = [
     "", "This is small talk.", "This is small talk. A short and friendly answer is enough.",
@@ -110,8 +110,27 @@ def small_talk(rng, split, s):
     return Turn(q, a, _THINK[s] if s != 1 else "", {"contains": k}, "talk")
 
 
+def _other_numbers(rng):
+    """calculations that no task teaches: better no answer than a wrong one"""
+    a, b, c = rng.randint(2, 99), rng.randint(2, 99), rng.randint(2, 12)
+    d = f"{rng.randint(2024, 2030)}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}"
+    q = rng.choice([
+        f"-{a} + {b}", f"-{a} - {b}", f"{a} + -{b}", f"{a}.{c} + {b}.{c + 3}",
+        f"{a}.{c} - {c}.{b}", f"{a}.5 × {c}", f"{a}^{c}", f"{a}²", f"{a} to the power of {c}", f"the square root of {a}", f"√{a}",
+        f"{a}/{b} + {c}/{b}", f"log {a}", f"{c}!", f"{a} mod {c}"
+    ])
+    return rng.choice([
+        f"What is {q}?", q, f"{q} = ?", f"Calculate {q}", f"How much is {q}?", f"Work out {q}.",
+        f"Which weekday is {d}?", f"What day of the week is {d}?", f"On which weekday falls {d}?",
+        f"Which weekday is {rng.randint(1, 28)} {rng.choice(MONTHS)}?", f"Solve x + {a} = {b}",
+        f"Is {a} a prime number?", f"What is {a} in binary?", f"Round {a}.{b} to one place."
+    ])
+
+
 def outside(rng, split, s):
-    if rng.random() < .5:
+    if split == "train" and rng.random() < .25:
+        q = _other_numbers(rng)
+    elif rng.random() < .5:
         q = frame(rng, OUTSIDE, split)
     else:
         w = DICT.pick(rng, split)

@@ -264,7 +264,7 @@ def blend(rng, a, b):
     return invented(rng)
 
 
-_pieces = []
+_pieces, _single = [], []
 
 
 def learn_pieces(tokens):
@@ -274,6 +274,14 @@ def learn_pieces(tokens):
     words = {t.lstrip("Ġ") for t in tokens}
     _pieces[:] = sorted(w for w in words if len(w) > 1 and w.isascii() and w.isalpha() and
                         w[1:].islower())
+    train = set(DICT.train)
+    _single[:] = [w for w in _pieces if w in train]
+
+
+def single(rng):
+    """A word that the vocabulary has whole. They are the common words, one in thirty of a
+    dictionary and most of what people ask about; the model must learn the letters of each."""
+    return rng.choice(_single) if _single else invented(rng)
 
 
 def pieced(rng):
@@ -288,9 +296,9 @@ def pieced(rng):
 
 class Pool:
     """A list divided by `held`; each half is drawn from in its own split only. In training
-    `wild` of the draws are invented, taken from the dictionary, blended of its words or put
-    together from pieces instead, so that the model learns to copy a name and not to remember
-    it."""
+    `wild` of the draws are others: invented, taken from the dictionary, blended of its words,
+    put together from pieces, or common words. So the model learns to copy a name and not to
+    remember it."""
 
     def __init__(self, tag, items, wild=0.0, capital=True):
         items = list(dict.fromkeys(items))
@@ -310,7 +318,7 @@ class Pool:
         if split == "test":
             return rng.choice(self.test)
         if self.wild and rng.random() < self.wild:
-            w = rng.choice([self._known, invented, self._blended, pieced])(rng)
+            w = rng.choice([self._known, invented, self._blended, pieced, pieced, single, single])(rng)
             return w.capitalize() if self.capital else w
         return rng.choice(self.train)
 
@@ -354,7 +362,7 @@ lust viol abuse molest pervert tumor cancer idiot moron stupid retard cripple ga
 scum bimbo hooker snot puke vomit feces rectum scrot testic masturb jew arab gyps""".split()
 
 DICT = Pool("dict", _dictionary())
-WORD = Pool("dict", DICT.all, wild=.4, capital=False)  # where words are copied, not read
+WORD = Pool("dict", DICT.all, wild=.75, capital=False)  # where words are copied, not read
 
 FIRST = Pool("first",
              """
