@@ -141,15 +141,14 @@ void Telemetry::tick() {
     }
 
     const AnswerRunner::Telemetry& now = m_runner.telemetry();
-    const bool ours = now.chatId == m_chat.openId(); // speed is shown whatever chat it was for
-    if (ours) {
+    if (now.chatId == m_chat.openId()) { // but speed is shown whatever chat it was for
         panel.firstWordSeconds = now.firstWordSeconds;
         panel.draftPaused = now.progress.draftingPaused;
-    }
-    if (ours && now.progress.draftedTokens > 0) {
-        panel.guessedTokens = now.progress.draftedTokens;
-        panel.acceptedTokens = now.progress.acceptedTokens;
-        if (now.progress.gain > 0) panel.gain = now.progress.gain;
+        if (now.progress.draftedTokens > 0) {
+            panel.guessedTokens = now.progress.draftedTokens;
+            panel.acceptedTokens = now.progress.acceptedTokens;
+            if (now.progress.gain > 0) panel.gain = now.progress.gain;
+        }
     }
     panel.writingPerSecond =
         m_writing.take(now.progress.writtenTokens, now.progress.writeSeconds, !now.running);

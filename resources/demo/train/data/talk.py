@@ -116,8 +116,9 @@ def _other_numbers(rng):
     d = f"{rng.randint(2024, 2030)}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}"
     q = rng.choice([
         f"-{a} + {b}", f"-{a} - {b}", f"{a} + -{b}", f"{a}.{c} + {b}.{c + 3}",
-        f"{a}.{c} - {c}.{b}", f"{a}.5 × {c}", f"{a}^{c}", f"{a}²", f"{a} to the power of {c}", f"the square root of {a}", f"√{a}",
-        f"{a}/{b} + {c}/{b}", f"log {a}", f"{c}!", f"{a} mod {c}"
+        f"{a}.{c} - {c}.{b}", f"{a}.5 × {c}", f"{a}^{c}", f"{a}²", f"{a} to the power of {c}",
+        f"the square root of {a}", f"√{a}", f"{a}/{b} + {c}/{b}", f"log {a}", f"{c}!",
+        f"{a} mod {c}"
     ])
     return rng.choice([
         f"What is {q}?", q, f"{q} = ?", f"Calculate {q}", f"How much is {q}?", f"Work out {q}.",

@@ -254,12 +254,17 @@ def invented(rng):
             return w
 
 
+def _drawable(w):
+    """whether training may show this made-up word: not one of the evaluation's, and harmless"""
+    return not held("dict", w.lower()) and not any(r in w.lower() for r in RUDE)
+
+
 def blend(rng, a, b):
     """the beginning of one word and the end of another: looks like both and is neither, so that
     training punishes going on with the wrong one while copying"""
     for _ in range(20):
         w = a[:rng.randint(2, max(2, len(a) - 2))] + b[rng.randint(1, max(1, len(b) - 2)):].lower()
-        if not held("dict", w.lower()) and not any(r in w.lower() for r in RUDE):
+        if _drawable(w):
             return w
     return invented(rng)
 
@@ -289,7 +294,7 @@ def pieced(rng):
     while _pieces:
         w = rng.choice(_pieces) + "".join(
             rng.choice(_pieces).lower() for _ in range(rng.choice([1, 1, 2])))
-        if len(w) <= 12 and not held("dict", w.lower()) and not any(r in w.lower() for r in RUDE):
+        if len(w) <= 12 and _drawable(w):
             return w
     return invented(rng)
 
@@ -306,19 +311,13 @@ class Pool:
         self.test = [x for x in items if held(tag, x)] or items[:1]
         self.all, self.wild, self.capital = items, wild, capital
 
-    @staticmethod
-    def _known(rng):
-        return rng.choice(DICT.train)
-
-    @staticmethod
-    def _blended(rng):
-        return blend(rng, rng.choice(DICT.train), rng.choice(DICT.train))
-
     def pick(self, rng, split):
         if split == "test":
             return rng.choice(self.test)
         if self.wild and rng.random() < self.wild:
-            w = rng.choice([self._known, invented, self._blended, pieced, pieced, single, single])(rng)
+            known = lambda r: DICT.pick(r, split)
+            blended = lambda r: blend(r, known(r), known(r))
+            w = rng.choice([known, invented, blended, pieced, pieced, single, single])(rng)
             return w.capitalize() if self.capital else w
         return rng.choice(self.train)
 
