@@ -45,6 +45,7 @@ inline constexpr std::string_view kClipHasVision = "clip.has_vision_encoder";
 inline constexpr std::string_view kClipProjectorType = "clip.projector_type";
 inline constexpr std::string_view kClipProjectionDim = "clip.vision.projection_dim";
 inline constexpr std::string_view kClipImageSize = "clip.vision.image_size";
+inline constexpr std::string_view kClipImageMaxPixels = "clip.vision.image_max_pixels";
 inline constexpr std::string_view kClipPatchSize = "clip.vision.patch_size";
 inline constexpr std::string_view kClipEmbeddingLength = "clip.vision.embedding_length";
 inline constexpr std::string_view kClipFeedForwardLength = "clip.vision.feed_forward_length";

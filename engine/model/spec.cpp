@@ -184,6 +184,13 @@ Result<VisionSpec> VisionSpec::read(const GgufFile& file) {
     spec.mergeSize = small(keys::kClipMergeSize, 8);
     spec.projectionWidth = small(keys::kClipProjectionDim, kMaxWidth);
     spec.eps = static_cast<float>(reader.take(file.number(keys::kClipEpsilon, 1e-12, 1), 0.0));
+    // What the tower was trained on may be less than what the architecture allows. The bound's name
+    // is that of llama.cpp's other towers.
+    const std::int64_t cell = std::int64_t(spec.cellPixels()) * spec.cellPixels();
+    const std::int64_t most = spec.maxCells * cell;
+    spec.maxCells = static_cast<int>(
+        std::min(most, reader.take(file.integerOr(keys::kClipImageMaxPixels, most, cell), most)) /
+        cell);
     const auto mean = reader.take(file.numbers(keys::kClipImageMean, 3), {});
     const auto stddev = reader.take(file.numbers(keys::kClipImageStd, 3), {});
     if (reader.error()) return *reader.error();

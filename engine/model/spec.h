@@ -47,7 +47,7 @@ struct VisionSpec {
     float mean[3] = {};
     float stddev[3] = {};
     double ropeTheta = 10000; // not in the file
-    int maxCells = 4096;      // not in the file
+    int maxCells = 4096;      // fewer where the file bounds the pixels; the release does not
     bool fullAttention(int layer) const { return (layer + 1) % 4 == 0 || layer == layers - 1; }
     int cellPixels() const { return patchSize * mergeSize; }
 

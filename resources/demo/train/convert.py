@@ -12,6 +12,7 @@ import checkpoint
 import quant
 from oracle import G
 from chat_format import BOS, EOS, EOT, MASK, PAD, SPECIALS, Tok
+from data.draw import CELL, MAX_CELLS
 from model import CFG, full_layer
 
 NAME = "Glint Demo"
@@ -119,6 +120,7 @@ def mmproj(path, m, half=False):
     w.s("clip.projector_type", "muse-glimmer")
     w.f32("clip.vision.attention.layer_norm_epsilon", c["eps"])
     w.u32("clip.vision.spatial_merge_size", 2)
+    w.u32("clip.vision.image_max_pixels", MAX_CELLS * CELL * CELL)
     w.u32("general.quantization_version", 2)
     back = {n: put(w, n, t, "mmproj", half) for n, t in m.items() if n.startswith(("v.", "mm."))}
     w.write(path)

@@ -291,9 +291,11 @@ struct VisionKeys {
     std::vector<float> mean = {0.5f, 0.5f, 0.5f}, stddev = {0.5f, 0.5f, 0.5f};
     std::uint64_t tableRows = 81;
     std::string projector = "muse-glimmer";
+    std::optional<std::uint32_t> maxPixels;
 
     GgufBuilder builder() const {
         GgufBuilder file("clip");
+        if (maxPixels) file.u32("clip.vision.image_max_pixels", *maxPixels);
         file.boolean("clip.has_vision_encoder", true).text("clip.projector_type", projector);
         const std::string v = "clip.vision.";
         file.u32(v + "projection_dim", projection)
@@ -328,8 +330,24 @@ TEST(VisionSpec, TakesTheWindowFromThePositionTable) {
     EXPECT_TRUE(spec->fullAttention(4)); // the last
 }
 
+TEST(VisionSpec, AFileMayBoundThePixelsOfAPicture) {
+    const auto maxCells = [](std::uint32_t pixels) {
+        VisionKeys keys;
+        keys.maxPixels = pixels;
+        const auto spec = readSpec<VisionSpec>(keys.builder());
+        return spec.ok() ? spec->maxCells : -1;
+    };
+    EXPECT_EQ(maxCells(45 * 28 * 28), 45);
+    EXPECT_EQ(maxCells(46 * 28 * 28 - 1), 45); // whole cells
+    EXPECT_EQ(maxCells(28 * 28), 1);
+    EXPECT_EQ(maxCells(UINT32_MAX), 4096); // never more than the architecture's own bound
+}
+
 TEST(VisionSpec, RefusesHostileNumbersInWords) {
     VisionKeys keys;
+    keys.maxPixels = 28 * 28 - 1;
+    expectRefused(keys, "image_max_pixels");
+    keys = {};
     keys.tableRows = 80;
     expectRefused(keys, "not a square");
     keys = {};

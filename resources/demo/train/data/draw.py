@@ -9,8 +9,9 @@ import sys
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-CELL, MAX_CELLS = 28, 4096
-LARGE_CELLS = 400  # of a picture that is made larger: they must fit a row of a training batch
+# A larger picture is reduced to MAX_CELLS cells of CELL x CELL pixels, here and, by a key of the
+# vision part's file, in the program: so a picture of any size looks like those of training.
+CELL, MAX_CELLS = 28, 96
 FONT_DIR = os.environ.get("GLINT_FONTS", "/usr/share/fonts")
 # Debian packages: fonts-dejavu-core, fonts-liberation2, fonts-open-sans, fonts-roboto-unhinted,
 # fonts-lato, fonts-inconsolata, fonts-firacode, fonts-cantarell, fonts-crosextra-carlito,
@@ -132,9 +133,8 @@ class Canvas:
     def done(self, rng, split):
         """The picture. In training three in ten are larger than they were drawn: people have
         pictures of all sizes."""
-        room = math.sqrt(LARGE_CELLS * CELL * CELL / (self.im.width * self.im.height))
-        if split == "train" and room > 1.1 and rng.random() < .3:
-            k = rng.uniform(1, min(2.6, room))
+        if split == "train" and rng.random() < .3:
+            k = rng.uniform(1, 3)
             size = (round(self.im.width * k), round(self.im.height * k))
             self.im = self.im.resize(size, rng.choice([Image.BILINEAR, Image.LANCZOS]))
             self.chars = [(x * k, y * k, ch) for x, y, ch in self.chars]
