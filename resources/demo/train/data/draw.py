@@ -23,7 +23,7 @@ FONT_FILES = [
     "LiberationSerif-Regular.ttf", "LiberationSerif-Bold.ttf", "LiberationMono-Regular.ttf",
     "OpenSans-Regular.ttf", "OpenSans-Bold.ttf", "Roboto-Regular.ttf", "Roboto-Bold.ttf",
     "Lato-Regular.ttf", "Lato-Bold.ttf", "Inconsolata.otf", "FiraCode-Regular.ttf",
-    "Cantarell-VF.otf", "Carlito-Regular.ttf", "Caladea-Regular.ttf", "Hack-Regular.ttf",
+    "Cantarell-Regular.otf", "Carlito-Regular.ttf", "Caladea-Regular.ttf", "Hack-Regular.ttf",
     "JetBrainsMono-Regular.ttf", "Comfortaa-Regular.ttf", "NotoSans-Regular.ttf",
     "NotoSerif-Regular.ttf"
 ]
