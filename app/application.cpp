@@ -40,7 +40,6 @@ Application::Application(const StartOptions& options)
       m_chat({m_window, m_settings, m_disk, m_saver, m_list, m_runner}),
       m_attachments(m_window, m_chat.model(), m_disk), m_telemetry(m_window, m_runner, m_chat),
       m_models(m_window, m_engine, m_settings), m_actions(m_window, m_chat, m_models) {
-    connect(&m_chat, &ChatController::opened, &m_attachments, &Attachments::showDraftChips);
     connect(&m_models, &ModelController::modelChanged, this, [this] {
         m_attachments.setModel(m_models.model());
         m_telemetry.setModel(m_models.model(), m_models.modelLine());
@@ -146,8 +145,9 @@ void Application::openHistory() {
             if (!opened->setAside.empty()) m_window.showNotice(setAsideNotice(opened->setAside));
             m_list.setChats(std::move(opened->chats));
             const ChatSummary* const last = m_list.find(m_lastChat);
-            const bool untouched =
-                m_chat.open().conversation.messages.empty() && m_chat.open().draft.empty();
+            // Pictures given at the start are for a new chat, which is open already.
+            const bool untouched = m_chat.open().conversation.messages.empty() &&
+                                   m_chat.open().draft.empty() && m_options.attachments.isEmpty();
             if (last && last->deletedMs == 0 && untouched) m_chat.openChat(m_lastChat);
             emit historyOpened();
         });

@@ -33,12 +33,12 @@ QImage shrunkPicture(Disk& disk, const std::string& sha256, int side) {
 PicturePrice picturePrice(int width, int height, const engine::VisionSpec& spec) {
     PicturePrice price;
     price.tokens = static_cast<int>(engine::imageTokens({width, height}, spec));
-    const engine::PixelSize grid =
-        engine::gridSize({width, height}, spec.cellPixels(), spec.maxCells);
     // Rounding to whole cells also changes the size a little; only what is reduced is said.
-    const double kept = std::min(double(grid.width) / width, double(grid.height) / height);
-    const int cell = spec.cellPixels();
-    if (grid.width + cell < width || grid.height + cell < height) {
+    const double cell = spec.cellPixels();
+    if (width / cell * (height / cell) > spec.maxCells) {
+        const engine::PixelSize grid =
+            engine::gridSize({width, height}, spec.cellPixels(), spec.maxCells);
+        const double kept = std::min(double(grid.width) / width, double(grid.height) / height);
         price.percent = std::clamp(static_cast<int>(std::lround(kept * 100)), 1, 99);
     }
     return price;
@@ -71,6 +71,7 @@ Attachments::Attachments(ui::MainWindow& window, ui::ConversationModel& model, D
     connect(&m_countTimer, &QTimer::timeout, this, &Attachments::countDraft);
     connect(&composer, &ui::Composer::draftChanged, &m_countTimer, qOverload<>(&QTimer::start));
     connect(&composer, &ui::Composer::sendWished, &m_countTimer, qOverload<>(&QTimer::start));
+    connect(&composer, &ui::Composer::draftSet, this, &Attachments::showDraftChips);
     connect(&m_counter, &TokenCounter::counted, this, [this](int textTokens) {
         if (textTokens < 0) {
             m_window.composer().setTokenPrice(-1);

@@ -178,7 +178,7 @@ engine::ModelFiles filesOf(const ModelSlots& trio) {
     return files;
 }
 
-Result<engine::PlacementInput> placementInput(const ModelSlots& trio) {
+Result<engine::PlacementInput> placementInput(ModelSlots& trio) {
     engine::PlacementInput input;
     const Result<engine::GgufFile> target = engine::GgufFile::openHeader(trio.target->path);
     if (!target.ok()) return target.error();
@@ -186,22 +186,25 @@ Result<engine::PlacementInput> placementInput(const ModelSlots& trio) {
     if (!text.ok()) return text.error();
     input.text = std::move(text.value());
     input.modelBytes = trio.target->presentBytes;
-    if (trio.projector) {
-        const Result<engine::GgufFile> file = engine::GgufFile::openHeader(trio.projector->path);
-        if (!file.ok()) return file.error();
-        Result<engine::VisionSpec> spec = engine::VisionSpec::read(*file);
-        if (!spec.ok()) return spec.error();
-        input.vision = std::move(spec.value());
-        input.visionBytes = trio.projector->presentBytes;
-    }
-    if (trio.drafter) {
-        const Result<engine::GgufFile> file = engine::GgufFile::openHeader(trio.drafter->path);
-        if (!file.ok()) return file.error();
-        Result<engine::DraftSpec> spec = engine::DraftSpec::read(*file, input.text);
-        if (!spec.ok()) return spec.error();
-        input.draft = std::move(spec.value());
-        input.draftBytes = trio.drafter->presentBytes;
-    }
+
+    const auto readPart = [&](std::optional<ModelFileInfo>& part, auto& spec, std::int64_t& bytes,
+                              const auto& read) {
+        if (!part) return;
+        const Result<engine::GgufFile> file = engine::GgufFile::openHeader(part->path);
+        const auto found = file.ok() ? read(*file) : file.error();
+        if (found.ok()) {
+            spec = *found;
+            bytes = part->presentBytes;
+            return;
+        }
+        part->sentence = found.error().message + ".";
+        trio.refused.push_back(std::move(*part));
+        part.reset();
+    };
+    readPart(trio.projector, input.vision, input.visionBytes, engine::VisionSpec::read);
+    readPart(trio.drafter, input.draft, input.draftBytes, [&](const engine::GgufFile& file) {
+        return engine::DraftSpec::read(file, input.text);
+    });
     return input;
 }
 

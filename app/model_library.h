@@ -44,7 +44,8 @@ engine::ModelSlots withCompanions(engine::ModelSlots chosen);
 engine::ModelFiles filesOf(const engine::ModelSlots& trio);
 
 // What planning needs, from the headers. The target must be there; parts that are not are left out.
-engine::Result<engine::PlacementInput> placementInput(const engine::ModelSlots& trio);
+// A part whose header is faulty goes to the refused, with the reason.
+engine::Result<engine::PlacementInput> placementInput(engine::ModelSlots& trio);
 
 // The demo trio, installed beside the program or lying in the source tree that it was built in;
 // empty if there is none.

@@ -33,7 +33,9 @@ QString noteFor(const AttachmentChip& chip) {
     if (!chip.text.isEmpty())
         parts += AttachmentStrip::tr("%1 characters").arg(QLocale().toString(chip.text.size()));
     if (chip.tokens >= 0)
-        parts += AttachmentStrip::tr("%1 tokens").arg(QLocale().toString(chip.tokens));
+        parts += chip.tokens == 1
+                     ? AttachmentStrip::tr("1 token")
+                     : AttachmentStrip::tr("%1 tokens").arg(QLocale().toString(chip.tokens));
     if (chip.shrunkPercent < 100)
         parts += AttachmentStrip::tr("will be shrunk to %1 %")
                      .arg(QLocale().toString(chip.shrunkPercent));

@@ -386,6 +386,7 @@ void Composer::setDraft(const Draft& draft) {
     d->filling = false;
     d->draftTimer.stop();
     d->refresh();
+    emit draftSet();
 }
 
 int Composer::chipOf(const QString& sha256) const {

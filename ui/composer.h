@@ -89,6 +89,7 @@ signals:
     void sendWished(const ui::Draft& draft, qint64 editOf);
     void stopWished();
     void draftChanged(); // at most four times a second; read draft()
+    void draftSet();     // another draft is shown, its pictures without thumbnails; see setChip()
     // A new chip is being looked at; answer with setChip(). `path` is local.
     void attachFileWished(int chip, const QString& path);
     void attachImageWished(int chip, const QImage& image, const QString& name);

@@ -217,8 +217,10 @@ Result<std::int64_t> GgufFile::integer(std::string_view key, std::int64_t least,
     if (entry->array || !isInteger(entry->type)) return keyError(key, "is not a whole number");
     const std::int64_t value = integerAt(entry->type, entry->data);
     if (value < least || value > most) {
-        return keyError(key, "is " + std::to_string(value) + ", expected " + std::to_string(least) +
-                                 " to " + std::to_string(most));
+        const std::string expected = most == kMaxInteger
+                                         ? "at least " + std::to_string(least)
+                                         : std::to_string(least) + " to " + std::to_string(most);
+        return keyError(key, "is " + std::to_string(value) + ", expected " + expected);
     }
     return value;
 }

@@ -106,12 +106,6 @@ PlacementPlan planFor(const PlacementInput& input, std::int64_t contextTokens, b
     if (plan.useVision) vision = visionWorkingBytes(*input.vision);
     plan.memory.working =
         std::max(text.shared + draft.shared, vision.shared) + text.own + kProgramBytes;
-    if (plan.useVision) {
-        const std::int64_t largest =
-            std::int64_t(input.vision->maxCells) * input.vision->projectionWidth * 4;
-        plan.pictureBytes = std::max(kPictureBytes, largest);
-        plan.memory.vision = input.visionBytes + vision.own + plan.pictureBytes;
-    }
 
     const auto fill = [&](std::int64_t context) {
         const KvShape target = targetKvShape(input.text, context, input.prefillChunk, input.kvType);
@@ -121,6 +115,13 @@ PlacementPlan planFor(const PlacementInput& input, std::int64_t contextTokens, b
                 *input.draft, context, DraftCycle::contextRows(input.prefillChunk), input.kvType);
             plan.memory.draft = input.draftBytes + shape.totalBytes() + draft.own;
             place += ringBytes(shape);
+        }
+        if (plan.useVision) {
+            // The pictures of a full conversation, or the largest one.
+            const std::int64_t row = std::int64_t(input.vision->projectionWidth) * 4;
+            plan.pictureBytes =
+                std::max(std::min(kPictureBytes, context * row), input.vision->maxCells * row);
+            plan.memory.vision = input.visionBytes + vision.own + plan.pictureBytes;
         }
         plan.placeBytes = kPlaces * place;
         plan.memory.conversation = target.totalBytes() + plan.placeBytes;

@@ -104,10 +104,10 @@ Result<void> Session::State::check(const Prompt& prompt) const {
         for (const ImageSlot& slot : prompt.images) inPictures += slot.tokens;
         std::string message = "the conversation is too long: " + std::to_string(length) +
                               " tokens, and the memory set aside holds " +
-                              std::to_string(cycle.context());
+                              std::to_string(cycle.context()) + ", the answer included";
         if (inPictures > length / 2)
             message += "; " + std::to_string(inPictures) +
-                       " of them are pictures, and smaller ones take fewer";
+                       " of them are pictures: fewer or smaller ones take less";
         return Error{ErrorCode::Unsupported, std::move(message)};
     }
     for (const TokenId id : prompt.ids) {

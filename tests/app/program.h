@@ -34,9 +34,10 @@ public:
     }
 
     // False if the model is not ready after thirty seconds.
-    bool start() {
+    bool start(const QStringList& pictures = {}) {
         app::StartOptions options;
         options.dataFolder = m_data;
+        options.attachments = pictures;
         for (const char* name : {"target.gguf", "mmproj.gguf", "dflash.gguf"}) {
             options.modelFiles.push_back(trioFile(name).toStdString());
         }

@@ -3,6 +3,7 @@
 #include "app/store/schema.h"
 #include "tests/app/program.h"
 #include "tests/app/result_checks.h"
+#include "ui/attachment_strip.h"
 #include "ui/notice_card.h"
 
 #include <QClipboard>
@@ -102,6 +103,8 @@ private slots:
         Program program(512);
         QVERIFY(program.start());
         const QString text = QStringLiteral("never to be lost ").repeated(400).trimmed();
+        program.composer().attachPath(pictureFile());
+        QTRY_COMPARE(program.composer().draft().attachments.size(), std::size_t(1));
         program.send(text);
         QVERIFY(QTest::qWaitFor([&] { return program.model().errorCard().has_value(); }, 20000));
         QVERIFY(program.waitForEnd());
@@ -110,6 +113,13 @@ private slots:
         QVERIFY(std::any_of(cards.begin(), cards.end(),
                             [](ui::NoticeCard* card) { return card->isVisible(); }));
         QCOMPARE(program.composer().draft().text, text);
+        // Its picture is as it was before.
+        const auto chip = [&] {
+            const auto chips = program.composer().findChild<ui::AttachmentStrip*>()->chips();
+            return chips.size() == 1 ? chips[0] : ui::AttachmentChip();
+        };
+        QTRY_VERIFY(!chip().thumbnail.isNull());
+        QVERIFY(chip().tokens > 0);
         QVERIFY(program.stop() >= 0);
     }
 
@@ -171,6 +181,23 @@ private slots:
         QCOMPARE(QByteArray(reinterpret_cast<const char*>(kept.data()), qsizetype(kept.size())),
                  original.readAll());
         QCOMPARE(stored.messages[0].attachments[1].width, 100);
+    }
+
+    void picturesGivenAtTheStartWaitInANewChat() {
+        Program program(1024);
+        QVERIFY(program.start());
+        program.send(QStringLiteral("A chat from before"));
+        QVERIFY(program.waitForWords(10));
+        program.application().runner().stopAll();
+        QVERIFY(program.waitForEnd());
+        const qint64 before = program.chat().id();
+        QVERIFY(program.stop() >= 0);
+        QVERIFY(program.start({pictureFile()}));
+        QTRY_COMPARE(program.composer().draft().attachments.size(), std::size_t(1));
+        QTest::qWait(200); // nothing that comes later opens another chat
+        QCOMPARE(program.composer().draft().attachments.size(), std::size_t(1));
+        QCOMPARE(program.model().rowCount(), 0);
+        QVERIFY(program.chat().id() != before);
     }
 
     void aFileThatIsNoPictureIsRefusedInWordsAndTheMessageStays() {

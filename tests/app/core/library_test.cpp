@@ -71,6 +71,28 @@ private slots:
         QVERIFY(lookForModels(places, stop.get_token(), [](const QString&) {}).empty());
     }
 
+    void aFaultyPartIsLeftOutWithItsReason() {
+        QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("faulty.gguf"));
+        QFile whole(trio("mmproj.gguf"));
+        QVERIFY(whole.open(QIODevice::ReadOnly));
+        QByteArray bytes = whole.readAll();
+        const QByteArray key("clip.vision.attention.head_count");
+        const qsizetype value = bytes.indexOf(key) + key.size() + 4; // behind the value's type
+        QVERIFY(value > key.size() + 4);
+        bytes.replace(value, 4, QByteArray(4, 0));
+        write(path, bytes);
+        engine::ModelSlots chosen = engine::sortIntoSlots(std::vector<std::filesystem::path>{
+            trio("target.gguf").toStdString(), path.toStdString()});
+        QVERIFY(chosen.projector);
+        const auto input = placementInput(chosen);
+        QVERIFY(input.ok());
+        QVERIFY(!input->vision && !chosen.projector);
+        QCOMPARE(chosen.refused.size(), std::size_t(1));
+        QVERIFY(chosen.refused[0].sentence.find("head_count") != std::string::npos);
+        QVERIFY(chosen.refused[0].sentence.ends_with("."));
+    }
+
     void whatLiesBesideTheModelCompletesIt() {
         engine::ModelSlots chosen = engine::sortIntoSlots(
             std::vector<std::filesystem::path>{trio("target.gguf").toStdString()});

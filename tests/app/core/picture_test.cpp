@@ -111,20 +111,29 @@ private slots:
     void theChipSaysHowMuchAPictureShrinks_data() {
         QTest::addColumn<int>("width");
         QTest::addColumn<int>("height");
+        QTest::addColumn<int>("maxCells");
         QTest::addColumn<int>("percent");
-        QTest::newRow("a screenshot") << 1920 << 1080 << 100;
-        QTest::newRow("4K") << 3840 << 2160 << 62;
-        QTest::newRow("a long page") << 1440 << 8000 << 53;
-        QTest::newRow("a tall strip") << 390 << 8000 << 100;
+        QTest::newRow("a screenshot") << 1920 << 1080 << 4096 << 100;
+        QTest::newRow("4K") << 3840 << 2160 << 4096 << 62;
+        QTest::newRow("a long page") << 1440 << 8000 << 4096 << 53;
+        QTest::newRow("a tall strip") << 390 << 8000 << 4096 << 100;
+        // A cell more or less is much where the vision part takes few.
+        QTest::newRow("all of a small bound") << 252 << 140 << 45 << 100;
+        QTest::newRow("just above it") << 196 << 196 << 45 << 86;
+        QTest::newRow("a cell lost of four") << 112 << 364 << 45 << 75;
+        QTest::newRow("a single cell") << 56 << 56 << 1 << 50;
     }
     void theChipSaysHowMuchAPictureShrinks() {
         QFETCH(int, width);
         QFETCH(int, height);
+        QFETCH(int, maxCells);
         QFETCH(int, percent);
-        const PicturePrice price = picturePrice(width, height, releasedSpec());
+        engine::VisionSpec spec = releasedSpec();
+        spec.maxCells = maxCells;
+        const PicturePrice price = picturePrice(width, height, spec);
         QVERIFY2(std::abs(price.percent - percent) <= 1,
                  qPrintable(QString::number(price.percent)));
-        QVERIFY(price.tokens > 0 && price.tokens <= 4096 + 2);
+        QVERIFY(price.tokens > 0 && price.tokens <= maxCells + 2);
     }
 };
 
