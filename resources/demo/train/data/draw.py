@@ -9,9 +9,9 @@ import sys
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-# A larger picture is reduced to MAX_CELLS cells of CELL x CELL pixels, here and, by a key of the
-# vision part's file, in the program: so a picture of any size looks like those of training.
-CELL, MAX_CELLS = 28, 96
+# A larger picture is reduced to MAX_CELLS cells of CELL x CELL pixels, here and, by the key that
+# convert.py writes, in the program: so a picture of any size looks like those of training.
+CELL, MAX_CELLS = 28, int(os.environ.get("GLINT_MAX_CELLS", "96"))
 FONT_DIR = os.environ.get("GLINT_FONTS", "/usr/share/fonts")
 # Debian packages: fonts-dejavu-core, fonts-liberation2, fonts-open-sans, fonts-roboto-unhinted,
 # fonts-lato, fonts-inconsolata, fonts-firacode, fonts-cantarell, fonts-crosextra-carlito,
@@ -73,7 +73,9 @@ def grid_for(h, w):
     c = {(a, b)
          for a in (math.floor(ih), math.ceil(ih)) for b in (math.floor(iw), math.ceil(iw))
          if a >= 1 and b >= 1 and a * b <= MAX_CELLS}
-    c = c or {(max(1, round(ih)), max(1, round(iw)))}
+    if not c:  # a strip narrower than a cell
+        rows = min(max(1, round(ih)), MAX_CELLS)
+        c = {(rows, min(max(1, round(iw)), MAX_CELLS // rows))}
     best = min(abs(a / b - h / w) for a, b in c)
     return max(x for x in c if abs(x[0] / x[1] - h / w) == best)
 
