@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kMiB = 1024 * 1024;
 // Three places to return to: the turn before, the turn's beginning, the prompt's end.
 constexpr std::int64_t kPlaces = 3;
-// About ten usual pictures, and always one of the largest.
+// About ten usual pictures; more are not kept.
 constexpr std::int64_t kPictureBytes = 256 * kMiB;
 // The tokenizer, logits on the host, metadata, the program itself.
 constexpr std::int64_t kProgramBytes = 96 * kMiB;
