@@ -100,6 +100,19 @@ TEST(Placement, PartsUseTheSameWorkingMemory) {
     EXPECT_EQ(working(false, true) - working(false, false), draft.shared);
 }
 
+TEST(Placement, RoomForPicturesEndsWithTheConversation) {
+    PlacementInput input = released(64 * 1024);
+    const std::int64_t row = 6656 * 4; // of a cell
+    const auto room = [&](std::int64_t context) {
+        return planFor(input, context, true, true).pictureBytes;
+    };
+    EXPECT_EQ(room(131072), 256 * kMiB);
+    EXPECT_EQ(room(8192), 8192 * row);
+    EXPECT_EQ(room(1024), 4096 * row); // one picture of the largest size always fits
+    input.vision->maxCells = 45;
+    EXPECT_EQ(room(1024), 1024 * row);
+}
+
 TEST(Placement, AContextLeavesHalfOfWhatIsLeft) {
     const PlacementPlan least = planFor(released(64 * 1024), 256, true, true);
     for (const std::int64_t spare : {400, 800, 1600}) {
