@@ -8,6 +8,7 @@
 #include <QFileInfo>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 
 namespace app {
@@ -33,12 +34,13 @@ QImage shrunkPicture(Disk& disk, const std::string& sha256, int side) {
 PicturePrice picturePrice(int width, int height, const engine::VisionSpec& spec) {
     PicturePrice price;
     price.tokens = static_cast<int>(engine::imageTokens({width, height}, spec));
-    // Rounding to whole cells also changes the size a little; only what is reduced is said.
-    const double cell = spec.cellPixels();
-    if (width / cell * (height / cell) > spec.maxCells) {
-        const engine::PixelSize grid =
-            engine::gridSize({width, height}, spec.cellPixels(), spec.maxCells);
-        const double kept = std::min(double(grid.width) / width, double(grid.height) / height);
+    // Rounding to whole cells also changes the size a little; said is what the bound takes away.
+    const auto grid = [&](int maxCells) {
+        return engine::gridSize({width, height}, spec.cellPixels(), maxCells);
+    };
+    if (const engine::PixelSize bounded = grid(spec.maxCells); bounded != grid(INT_MAX)) {
+        const double kept =
+            std::min(double(bounded.width) / width, double(bounded.height) / height);
         price.percent = std::clamp(static_cast<int>(std::lround(kept * 100)), 1, 99);
     }
     return price;
