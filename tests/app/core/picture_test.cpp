@@ -121,8 +121,8 @@ private slots:
         QTest::newRow("all of a small bound") << 252 << 140 << 45 << 100;
         QTest::newRow("just above it") << 196 << 196 << 45 << 86;
         QTest::newRow("a cell lost of four") << 112 << 364 << 45 << 75;
-        QTest::newRow("a strip narrower than a cell") << 20 << 4000 << 4096 << 100;
-        QTest::newRow("such a strip, cut to the bound") << 20 << 4000 << 45 << 32;
+        QTest::newRow("a strip narrower than a cell") << 2 << 4000 << 4096 << 100;
+        QTest::newRow("such a strip, cut to the bound") << 2 << 4000 << 45 << 32;
         QTest::newRow("a single cell") << 56 << 56 << 1 << 50;
     }
     void theChipSaysHowMuchAPictureShrinks() {
