@@ -53,15 +53,18 @@ const TypeKernels& kernelsOf(QuantType type) {
     return *found;
 }
 
-constexpr int kBarrierBytes = 3 * 8; // of a stage
-constexpr int kFlagBytes = 8;
+constexpr int ceilDivide(int value, int by) {
+    return (value + by - 1) / by;
+}
 
-// Bytes that the copies of one multiprocessor may have under way, rounded to whole items. An H200
-// reads at its full rate with 27 KB (4.4 TB/s times 0.8 us, by 132), and since a copy is followed
-// by another only when all of it is there, some more; the rest stands in queues, and whatever other
-// kernels read or write stands behind it. Less while small kernels run before the product: they are
-// what it waits for.
-constexpr int kBytesBefore = 32 << 10, kBytesAfter = 64 << 10;
+constexpr int kSumBytes = 16 * 32; // of a tile of weights and one of rows
+
+// Bytes that the copies of one multiprocessor need under way for the full rate of an H200: 4.4 TB/s
+// times 0.8 us, by 132. A copy is followed by another when all of it is there, so one item more
+// than that holds; what is more than this stands in queues, and whatever other kernels read or
+// write stands behind it. Less while small kernels run before the product: they are what it waits
+// for.
+constexpr int kBytesUnderWay = 27 << 10;
 
 int itemsOf(const GemmRowsGroup& group, int segments) {
     return group.tiles * segments;
@@ -86,7 +89,7 @@ GemmRowsGroup groupOf(std::span<const GemmRows::Job> jobs, QuantType type) {
 // Divides the multiprocessors so that the group that takes longest has the least to fetch.
 void divideBlocks(GemmRowsGroup& a, GemmRowsGroup& b, int segments, int multiprocessors) {
     const auto longestRun = [&](const GemmRowsGroup& group, int blocks) {
-        return std::int64_t((itemsOf(group, segments) + blocks - 1) / blocks) * group.itemBytes;
+        return std::int64_t(ceilDivide(itemsOf(group, segments), blocks)) * group.itemBytes;
     };
     std::int64_t best = 0;
     for (int blocks = 1; blocks < multiprocessors; ++blocks) {
@@ -99,15 +102,31 @@ void divideBlocks(GemmRowsGroup& a, GemmRowsGroup& b, int segments, int multipro
     }
 }
 
+// Divides `length` items or tiles among the blocks.
+void cut(GemmRowsGroup& group, int length) {
+    group.runLength = length / group.blocks;
+    group.longerRuns = length % group.blocks;
+}
+
 // Cuts the items of one launch's groups (one or two) into runs.
 void planRuns(std::span<GemmRowsGroup> groups, int segments, int multiprocessors) {
     for (GemmRowsGroup& group : groups)
         group.blocks = std::min(multiprocessors, itemsOf(group, segments));
     if (groups.size() == 2) divideBlocks(groups[0], groups[1], segments, multiprocessors);
-    for (GemmRowsGroup& group : groups) {
-        group.runItems = itemsOf(group, segments) / group.blocks;
-        group.longerRuns = itemsOf(group, segments) % group.blocks;
-    }
+    for (GemmRowsGroup& group : groups) cut(group, itemsOf(group, segments));
+}
+
+// Gives the blocks whole tiles, where no block gets more to do by that and the sums fit: then one
+// sum for all segments is written and read instead of one for each.
+void planWholeTiles(GemmRowsGroup& group, int segments, int rowTiles, int sharedBytes) {
+    const int blocks = std::min(group.blocks, group.tiles);
+    const int longest = ceilDivide(group.tiles, blocks);
+    if (segments == 1 || longest * segments > ceilDivide(itemsOf(group, segments), group.blocks) ||
+        longest * rowTiles * kSumBytes > sharedBytes)
+        return;
+    group.wholeTiles = 1;
+    group.blocks = blocks;
+    cut(group, group.tiles);
 }
 
 // The types of the jobs, each once.
@@ -129,25 +148,33 @@ struct Types {
 
 } // namespace
 
-void GemmRows::run(std::span<const Job> jobs, const ActivationTile* activations, int rows) {
+void GemmRows::run(std::span<const Job> jobs, const ActivationTile* activations, int rows,
+                   std::span<PartialSums> sums) {
     CHECK(!jobs.empty() && jobs.size() <= kMaxJobs && rows >= 1 && rows <= kMaxStepRows);
+    CHECK(sums.size() >= jobs.size());
     for (const Job& job : jobs) CHECK(job.layout->columns == jobs[0].layout->columns);
     const Types types(jobs);
     if (types.mixed(m_launcher.multiprocessors())) {
         launch(jobs, {QuantType::Q4_K, QuantType::Q6_K}, activations, rows,
                rows <= kTileRows ? KernelId::gemm_rows_q4_k_q6_k_8
-                                 : KernelId::gemm_rows_q4_k_q6_k_16);
+                                 : KernelId::gemm_rows_q4_k_q6_k_16,
+               sums);
         return;
     }
     for (int i = 0; i < types.count; ++i) {
         const TypeKernels& kernels = kernelsOf(types.list[i]);
-        launch(jobs, {types.list[i]}, activations, rows,
-               rows <= kTileRows ? kernels.upTo8 : kernels.upTo16);
+        KernelId kernel = rows <= kTileRows ? kernels.upTo8 : kernels.upTo16;
+        // Three or four jobs are the projections before attention, whose kernel for two types
+        // leaves room for what follows (gemm_rows.cu). Its second group may be empty.
+        if (kernel == KernelId::gemm_rows_q4_k_16 && jobs.size() > 2)
+            kernel = KernelId::gemm_rows_q4_k_q6_k_16;
+        launch(jobs, {types.list[i]}, activations, rows, kernel, sums);
     }
 }
 
 void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType> types,
-                      const ActivationTile* activations, int rows, KernelId kernel) {
+                      const ActivationTile* activations, int rows, KernelId kernel,
+                      std::span<PartialSums> sums) {
     const UnitLayout& shape = *jobs[0].layout; // what depends on K alone is the same for all
     GemmRowsArgs args;
     args.activations = activations;
@@ -161,8 +188,7 @@ void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType
     std::size_t count = 0;
     for (const QuantType type : types) {
         GemmRowsGroup& group = args.groups[count++] = groupOf(jobs, type);
-        group.stages =
-            std::clamp((most - kFlagBytes) / (group.itemBytes + kBarrierBytes), 1, kMaxStages);
+        group.stages = std::clamp((most - kRingHeadBytes) / group.itemBytes, 1, kMaxStages);
         if (shape.segmentUnits != 13 || group.stages == 1) turns = 1;
     }
     const std::span<GemmRowsGroup> groups(args.groups, count);
@@ -170,12 +196,19 @@ void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType
     for (GemmRowsGroup& group : groups) {
         group.turns = turns;
         group.stages -= group.stages % turns;
-        const auto items = [&](int bytes) { // to the nearest whole number
-            return std::clamp((bytes + group.itemBytes / 2) / group.itemBytes, 1, group.stages);
-        };
-        group.copiesBefore = items(kBytesBefore);
-        group.copiesAfter = items(kBytesAfter);
-        shared = std::max(shared, group.stages * (group.itemBytes + kBarrierBytes) + kFlagBytes);
+        const int enough = ceilDivide(kBytesUnderWay, group.itemBytes);
+        group.copiesBefore = std::min(enough, group.stages);
+        group.copiesAfter = std::min(enough + 1, group.stages);
+        shared = std::max(shared, kRingHeadBytes + group.stages * group.itemBytes);
+    }
+    if (count == 1) {
+        GemmRowsGroup& group = groups[0];
+        const int rowTiles = ceilDivide(rows, int(kTileRows));
+        group.sumsAt = shared; // whole items of 128 bytes
+        planWholeTiles(group, args.segments, rowTiles,
+                       m_launcher.sharedBytesPerBlock() - group.sumsAt);
+        if (group.wholeTiles)
+            shared = group.sumsAt + ceilDivide(group.tiles, group.blocks) * rowTiles * kSumBytes;
     }
     CHECK(shared <= m_launcher.sharedBytesPerBlock());
 
@@ -184,6 +217,13 @@ void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType
     launchShape.threads = static_cast<unsigned>(32 * (shape.segmentUnits - 1 + turns + 2));
     launchShape.sharedBytes = static_cast<unsigned>(shared);
     m_launcher.run(kernel, launchShape, args);
+
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+        for (const GemmRowsGroup& group : groups)
+            for (int j = 0; j < group.jobCount; ++j)
+                if (group.jobs[j].sums == jobs[i].sums)
+                    sums[i] = {jobs[i].sums, group.wholeTiles ? 1 : args.segments,
+                               jobs[i].layout->rowTiles, rows};
 }
 
 void GemmRows::reduce(const PartialSums& sums, engine::Tensor out) {

@@ -33,17 +33,16 @@ public:
         float* sums = nullptr;            // room for sumFloats(*layout, rows), 16-byte aligned
     };
 
+    // The most that run() writes for a job.
     static std::int64_t sumFloats(const UnitLayout& layout, int rows) {
         return std::int64_t(layout.segments) * layout.rowTiles * rows * kUnitRows;
     }
-    // What run() leaves at `data`.
-    static PartialSums sumsAt(const float* data, const UnitLayout& layout, int rows) {
-        return {data, layout.segments, layout.rowTiles, rows};
-    }
 
-    // sums of each job = its weights times `rows` (1..16) rows. At most kMaxJobs, all with the same
-    // number of columns. Jobs of one type share a launch, and so do jobs of Q4_K and Q6_K.
-    void run(std::span<const Job> jobs, const ActivationTile* activations, int rows);
+    // sums of each job = its weights times `rows` (1..16) rows; sums[i] says what lies there. At
+    // most kMaxJobs, all with the same number of columns. Jobs of one type share a launch, and so
+    // do jobs of Q4_K and Q6_K.
+    void run(std::span<const Job> jobs, const ActivationTile* activations, int rows,
+             std::span<PartialSums> sums);
 
     // out[column][r] = the segments' sums; out F32 [sums.columns, weight rows], any stride.
     void reduce(const PartialSums& sums, engine::Tensor out);
@@ -56,7 +55,8 @@ public:
 private:
     // The jobs of these types, one group each.
     void launch(std::span<const Job> jobs, std::initializer_list<QuantType> types,
-                const ActivationTile* activations, int rows, KernelId kernel);
+                const ActivationTile* activations, int rows, KernelId kernel,
+                std::span<PartialSums> sums);
 
     Launcher& m_launcher;
     int m_ringBytes;

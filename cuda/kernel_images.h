@@ -19,4 +19,7 @@ std::span<const KernelImage> builtinImages();
 // The same kernels as the oldest card would run them, for tests: only in their programs.
 std::span<const KernelImage> plainImages();
 
+// The kernels of copy.cuh as cards of sm_80 to sm_89 would run them, for tests as well.
+std::span<const KernelImage> asyncImages();
+
 } // namespace cuda

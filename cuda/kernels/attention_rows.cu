@@ -219,10 +219,17 @@ extern "C" __global__ void __launch_bounds__(128)
         mergedColumn(a, plan, row, head, first % a.headSize + lane, lane);
 }
 
-// Block (unit of 256 columns, row). Launched with 256 threads; the bounds make the compiler take
-// few enough registers for a block of the product that follows (up to 8 rows) to start beside it.
-extern "C" __global__ void __launch_bounds__(288, 2)
-    attention_finish(const __grid_constant__ AttentionFinishArgs f) {
+// Registers such that a block of the product that follows (up to 8 rows) can start beside one of
+// attention_finish: a quarter of a multiprocessor has 512 a lane, 3 warps take 96 and 2 these.
+#if __CUDA_ARCH__ >= 900
+#    define GLINT_FINISH_BOUNDS __maxnreg__(112)
+#else
+#    define GLINT_FINISH_BOUNDS __launch_bounds__(256)
+#endif
+
+// Block (unit of 256 columns, row).
+extern "C" __global__ void GLINT_FINISH_BOUNDS
+attention_finish(const __grid_constant__ AttentionFinishArgs f) {
     __shared__ __align__(16) float unitRow[kUnitColumns];
     const AttentionArgs& a = f.attention;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

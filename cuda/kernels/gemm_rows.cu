@@ -26,13 +26,13 @@
 //   But only as many copies are under way as the memory needs for its full rate: further ones would
 //   stand in queues, and whatever the small kernels read or write would stand behind them.
 //   512 threads, hence at most 128 registers; up to 8 rows, and before attention, 96
-//   (kFewRowThreads), which spill little or nothing. Shared memory: the ring, stages x (item +
-//   24 B) + 8 B, 30 KB a stage for Q4_K, 44 for Q6_K. Per unit a warp issues 204 (292 for 16 rows)
-//   instructions for Q4_K, 297 (407) for Q6_K: with 16 rows an H200 waits for them as much as for
-//   memory, smaller cards wait for memory.
+//   (kFewRowThreads). Nothing is spilled on sm_90. Shared memory: 256 B of barriers, the ring, 30
+//   KB a stage for Q4_K, 44 for Q6_K, and for whole tiles 512 B per tile of weights and of rows.
+//   Per unit a warp issues 187 (292 for 16 rows) instructions for Q4_K, 279 (400) for Q6_K: with 16
+//   rows an H200 waits for them as much as for memory, smaller cards wait for memory.
 // Needs. sm_75; copies run by themselves from sm_80, by bulk from sm_90 (copy.cuh).
-// Measured. H200, 2026-11-30, glint-cuda-layer-bench: the four products of a layer 71.8 us for one
-//   row, where reading alone takes 65, and 78.8 for 16. More: tests/bench/README.md.
+// Measured. H200, 2026-11-30, glint-cuda-layer-bench: the four products of a layer 70.9 us for one
+//   row, where reading alone takes 65, and 80.7 for 16. More: tests/bench/README.md.
 
 #include "cuda/kernels/common.cuh"
 #include "cuda/kernels/copy.cuh"
@@ -63,17 +63,19 @@ __device__ __forceinline__ std::uint32_t kept(std::uint32_t number) {
     return number;
 }
 
-struct Ring {
-    std::uint8_t* stages;
-    SharedBarrier *arrived, *multiplied, *added; // [stage]
-    volatile int* previousDone; // the kernel before has finished; the fetcher's advice
-
-    __device__ __forceinline__ explicit Ring(const GemmRowsGroup& group)
-        : stages(sharedMemory),
-          arrived(reinterpret_cast<SharedBarrier*>(sharedMemory + group.stages * group.itemBytes)),
-          multiplied(arrived + group.stages), added(multiplied + group.stages),
-          previousDone(reinterpret_cast<int*>(added + group.stages)) {}
+// The shared memory: barriers at fixed places, then the stages of the ring, then sums.
+struct RingBarriers {
+    SharedBarrier arrived[kMaxStages], multiplied[kMaxStages], added[kMaxStages];
+    volatile int previousDone; // the kernel before has finished; the fetcher's advice
 };
+static_assert(sizeof(RingBarriers) <= kRingHeadBytes);
+
+__device__ __forceinline__ RingBarriers& barriers() {
+    return *reinterpret_cast<RingBarriers*>(sharedMemory);
+}
+__device__ __forceinline__ std::uint8_t* stageAt(const GemmRowsGroup& group, int stage) {
+    return sharedMemory + kRingHeadBytes + stage * group.itemBytes;
+}
 
 // Where in the ring an item lies, and which use of that stage it is.
 struct RingPlace {
@@ -89,100 +91,172 @@ struct RingPlace {
     }
 };
 
-// The run of items of one block: item i of it is (segment, tile) number first + i.
+// The run of items of one block: item i of it belongs to the segment (first + i) / tiles and to the
+// tile firstTile + (first + i) % tiles.
 struct Run {
-    int first, count;
+    int firstTile, tiles, first, count;
 
-    __device__ __forceinline__ Run(const GemmRowsGroup& group, int block)
-        : first(block * group.runItems + min(block, group.longerRuns)),
-          count(group.runItems + (block < group.longerRuns)) {}
+    __device__ __forceinline__ Run(const GemmRowsArgs& args, const GemmRowsGroup& group,
+                                   int block) {
+        const int from = block * group.runLength + min(block, group.longerRuns);
+        const int length = group.runLength + (block < group.longerRuns);
+        if (group.wholeTiles) {
+            firstTile = from;
+            tiles = length;
+            first = 0;
+            count = length * args.segments;
+        } else {
+            firstTile = 0;
+            tiles = group.tiles;
+            first = from;
+            count = length;
+        }
+    }
 };
 
 // Goes through the items of a run in order.
 struct ItemWalk {
     int segment, tile, job;
 
-    __device__ __forceinline__ ItemWalk(const GemmRowsGroup& group, int item)
-        : segment(item / group.tiles), tile(item % group.tiles), job(0) {
-        while (job + 1 < group.jobCount && tile >= group.jobs[job + 1].firstTile) ++job;
+    __device__ __forceinline__ ItemWalk(const GemmRowsGroup& group, const Run& run)
+        : segment(run.first / run.tiles), tile(run.firstTile + run.first % run.tiles), job(0) {
+        findJob(group);
     }
-    __device__ __forceinline__ void advance(const GemmRowsGroup& group) {
-        if (++tile == group.tiles) {
-            tile = 0;
+    __device__ __forceinline__ void advance(const GemmRowsGroup& group, const Run& run) {
+        if (++tile == run.firstTile + run.tiles) {
+            tile = run.firstTile;
             job = 0;
             ++segment;
-        } else if (job + 1 < group.jobCount && tile == group.jobs[job + 1].firstTile) {
-            ++job;
         }
+        findJob(group);
+    }
+
+private:
+    __device__ __forceinline__ void findJob(const GemmRowsGroup& group) {
+        while (job + 1 < group.jobCount && tile >= group.jobs[job + 1].firstTile) ++job;
     }
 };
 
 // ---- the warps that multiply
 
+// Whether a warp reads all of its activations but the bytes q anew for each unit, out of the first
+// level cache (13 KB at most): two tiles leave no registers for them. 16 rows are 2 % faster by it,
+// and slower by 4 with a copy in shared memory, since the first unit then waits for the copy.
+template<int NT> inline constexpr bool kScalesAnew = NT == 2;
+
+// Where a warp finds its unit of an item, and the barriers of that stage. Goes `step` items on at a
+// time, which divides the stages.
+class UnitCursor {
+public:
+    __device__ __forceinline__ UnitCursor(const GemmRowsGroup& group, int unitOffset, int first,
+                                          int step)
+        : m_unit(kept(sharedAddress(stageAt(group, first)) + unitOffset)),
+          m_barrier(kept(sharedAddress(&barriers().arrived[first]))), m_left(group.stages / step) {}
+
+    // How many of `turns` come before the ring starts anew.
+    __device__ __forceinline__ int inRow(int turns) const { return min(turns, m_left); }
+
+    __device__ __forceinline__ std::uint8_t* waitForUnit() const {
+        wait(sharedAt<SharedBarrier>(m_barrier), m_parity);
+        return &sharedAt<std::uint8_t>(m_unit);
+    }
+    // Says that the unit has been worked on, and goes on; not beyond the end of the ring.
+    __device__ __forceinline__ void next(const GemmRowsGroup& group, int step, int lane) {
+        constexpr std::uint32_t kToMultiplied = sizeof(SharedBarrier) * kMaxStages;
+        __syncwarp();
+        if (lane == 0) arrive(sharedAt<SharedBarrier>(m_barrier + kToMultiplied));
+        m_unit += step * group.itemBytes;
+        m_barrier += step * sizeof(SharedBarrier);
+    }
+    // After `turns` in a row.
+    __device__ __forceinline__ void passed(const GemmRowsGroup& group, int step, int turns) {
+        m_left -= turns;
+        if (m_left > 0) return;
+        m_left = group.stages / step;
+        m_unit -= group.stages * group.itemBytes;
+        m_barrier -= group.stages * sizeof(SharedBarrier);
+        m_parity ^= 1u;
+    }
+
+private:
+    std::uint32_t m_unit, m_barrier;
+    unsigned m_parity = 0;
+    int m_left; // turns until the ring starts anew
+};
+
 template<QuantType T, int NT>
 __device__ __forceinline__ void multiplyItems(const GemmRowsArgs& args, const GemmRowsGroup& group,
                                               const Run& run, int warp, int lane) {
-    const Ring ring(group);
     const int last = args.segmentUnits - 1;
     const int unit = min(warp, last); // inside the segment
     const int step = warp < last ? 1 : group.turns;
-    constexpr int kBarrier = sizeof(SharedBarrier);
-    const int stages = group.stages, itemBytes = group.itemBytes;
-    const std::uint32_t units = kept(sharedAddress(ring.stages) + unit * kUnitBytes<T>);
-    const std::uint32_t arrived = kept(sharedAddress(ring.arrived));
-    RingPlace place{warp - unit};
+    UnitCursor cursor(group, unit * kUnitBytes<T>, warp - unit, step);
+    UnitLane unitLane(lane);
+    unitLane.quads = kept(unitLane.quads);
+    unitLane.rows = kept(unitLane.rows);
     for (int item = warp - unit; item < run.count;) { // once per segment
-        const int segment = (run.first + item) / group.tiles;
-        const int end = min(run.count, (segment + 1) * group.tiles - run.first);
-        int turns = (end - item + step - 1) / step;
+        const int segment = (run.first + item) / run.tiles;
+        const int end = min(run.count, (segment + 1) * run.tiles - run.first);
+        const int turns = (end - item + step - 1) / step;
         item += turns * step;
-        // One turn: waits for the item, works on it, says so.
-        const auto turn = [&](auto work) {
-            const std::uint32_t barrier = arrived + kBarrier * place.stage;
-            wait(sharedAt<SharedBarrier>(barrier), place.parity);
-            work(&sharedAt<std::uint8_t>(units + place.stage * itemBytes));
-            __syncwarp();
-            if (lane == 0) arrive(sharedAt<SharedBarrier>(barrier + kBarrier * stages));
-            place.advance(step, stages);
+        const auto eachTurn = [&](auto work) {
+#pragma unroll 1
+            for (int left = turns; left > 0;) {
+                const int inRow = cursor.inRow(left);
+                left -= inRow;
+                int i = inRow;
+#pragma unroll 1
+                do {
+                    work(cursor.waitForUnit());
+                    cursor.next(group, step, lane);
+                } while (--i > 0);
+                cursor.passed(group, step, inRow);
+            }
         };
         if (segment < args.segments - 1 || unit < args.lastSegmentUnits) {
+            const ActivationTile* const tiles =
+                args.activations + (std::int64_t(segment) * args.segmentUnits + unit) * NT;
             RegisterActs<T, NT> acts;
-            acts.load(args.activations + (std::int64_t(segment) * args.segmentUnits + unit) * NT,
-                      args.rows, lane);
-#pragma unroll 1
-            for (; turns > 0; --turns)
-                turn([&](std::uint8_t* at) {
-                    float v[NT][4];
-                    unitProduct<T>(v, at, acts, lane);
-                    __syncwarp(); // all lanes have read the unit
+            acts.loadBytes(tiles, args.rows, lane);
+            if constexpr (!kScalesAnew<NT>) acts.loadScales(tiles, lane);
+            eachTurn([&](std::uint8_t* at) {
+                if constexpr (kScalesAnew<NT>) acts.loadScales(tiles, lane);
+                float v[NT][4];
+                unitProduct<T>(v, UnitReader<T>(at, unitLane), acts);
+                __syncwarp(); // all lanes have read the unit
 #pragma unroll
-                    for (int c = 0; c < NT; ++c)
-                        *reinterpret_cast<float4*>(at + 512 * c + 16 * lane) =
-                            make_float4(v[c][0], v[c][1], v[c][2], v[c][3]);
-                });
+                for (int c = 0; c < NT; ++c)
+                    *reinterpret_cast<float4*>(at + 512 * c + unitLane.quads) =
+                        make_float4(v[c][0], v[c][1], v[c][2], v[c][3]);
+            });
         } else { // the last segment is shorter: this warp only keeps in step
-#pragma unroll 1
-            for (; turns > 0; --turns) turn([](std::uint8_t*) {});
+            eachTurn([](std::uint8_t*) {});
         }
     }
 }
 
 // ---- the warp that adds the units of an item
 
+__device__ __forceinline__ float4 plus(const float4& a, const float4& b) {
+    return make_float4(__fadd_rn(a.x, b.x), __fadd_rn(a.y, b.y), __fadd_rn(a.z, b.z),
+                       __fadd_rn(a.w, b.w));
+}
+
 template<int NT>
 __device__ __forceinline__ void addItems(const GemmRowsArgs& args, const GemmRowsGroup& group,
                                          const Run& run, int unitBytes, int lane) {
-    const Ring ring(group);
+    RingBarriers& ring = barriers();
+    auto* const sums = reinterpret_cast<float4*>(sharedMemory + group.sumsAt);
     const int g = lane >> 2, t = lane & 3;
-    *ring.previousDone = 1;
+    ring.previousDone = 1;
     RingPlace place{0};
-    ItemWalk walk(group, run.first);
+    ItemWalk walk(group, run);
 #pragma unroll 1
     for (int i = 0; i < run.count; ++i) {
         const int units =
             walk.segment < args.segments - 1 ? args.segmentUnits : args.lastSegmentUnits;
         wait(ring.multiplied[place.stage], place.parity);
-        const std::uint8_t* at = ring.stages + place.stage * group.itemBytes + 16 * lane;
+        const std::uint8_t* at = stageAt(group, place.stage) + 16 * lane;
         float4 sum[NT];
 #pragma unroll
         for (int c = 0; c < NT; ++c) sum[c] = *reinterpret_cast<const float4*>(at + 512 * c);
@@ -190,23 +264,29 @@ __device__ __forceinline__ void addItems(const GemmRowsArgs& args, const GemmRow
         for (int u = 1; u < units; ++u) {
             at += unitBytes;
 #pragma unroll
-            for (int c = 0; c < NT; ++c) {
-                const float4 v = *reinterpret_cast<const float4*>(at + 512 * c);
-                sum[c].x = __fadd_rn(sum[c].x, v.x);
-                sum[c].y = __fadd_rn(sum[c].y, v.y);
-                sum[c].z = __fadd_rn(sum[c].z, v.z);
-                sum[c].w = __fadd_rn(sum[c].w, v.w);
-            }
+            for (int c = 0; c < NT; ++c)
+                sum[c] = plus(sum[c], *reinterpret_cast<const float4*>(at + 512 * c));
         }
         __syncwarp();
         if (lane == 0) arrive(ring.added[place.stage]);
 
+        int segment = walk.segment; // of the output
+        if (group.wholeTiles) {
+            float4* const kept = sums + (walk.tile - run.firstTile) * 32 * NT + lane;
+#pragma unroll
+            for (int c = 0; c < NT; ++c) {
+                if (walk.segment > 0) sum[c] = plus(kept[32 * c], sum[c]);
+                kept[32 * c] = sum[c];
+            }
+            segment = walk.segment - (args.segments - 1);
+        }
         const GemmRowsJob& job = group.jobs[walk.job];
         float* const out =
             job.sums +
-            (std::int64_t(walk.segment) * job.tiles + walk.tile - job.firstTile) * args.rows * 16;
+            (std::int64_t(segment) * job.tiles + walk.tile - job.firstTile) * args.rows * 16;
 #pragma unroll
         for (int c = 0; c < NT; ++c) {
+            if (segment < 0) break;        // not the last one yet
             const int row = 8 * c + 2 * t; // of the activations
             if (row < args.rows) {
                 out[row * 16 + g] = sum[c].x;
@@ -218,53 +298,54 @@ __device__ __forceinline__ void addItems(const GemmRowsArgs& args, const GemmRow
             }
         }
         place.advance(1, group.stages);
-        walk.advance(group);
+        walk.advance(group, run);
     }
 }
 
 // ---- the warp that fetches
 
 __device__ __forceinline__ void fetchItem(const GemmRowsArgs& args, const GemmRowsGroup& group,
-                                          const Ring& ring, int stage, const ItemWalk& walk,
-                                          std::uint64_t policy, int lane) {
+                                          int stage, const ItemWalk& walk, std::uint64_t policy,
+                                          int lane) {
     const GemmRowsJob& job = group.jobs[walk.job];
     const std::uint8_t* const from = job.units + (walk.tile - job.firstTile) * group.rowTileBytes +
                                      std::int64_t(walk.segment) * group.itemBytes;
-    copyToShared(ring.stages + stage * group.itemBytes, from,
+    copyToShared(stageAt(group, stage), from,
                  walk.segment < args.segments - 1 ? group.itemBytes : group.lastItemBytes,
-                 ring.arrived[stage], policy, lane);
+                 barriers().arrived[stage], policy, lane);
 }
 
 __device__ __forceinline__ void fetchItems(const GemmRowsArgs& args, const GemmRowsGroup& group,
                                            const Run& run, int lane) {
-    const Ring ring(group);
+    RingBarriers& ring = barriers();
     if (lane == 0) {
         for (int s = 0; s < group.stages; ++s) {
             initBarrier(ring.arrived[s], copyArrivals());
             initBarrier(ring.multiplied[s], args.segmentUnits);
             initBarrier(ring.added[s], 1);
         }
-        *ring.previousDone = 0;
+        ring.previousDone = 0;
         publishBarriers();
     }
     __syncwarp();
     letNextStart();
     __syncthreads(); // the others may use the barriers now
     const std::uint64_t policy = readOncePolicy();
-    ItemWalk walk(group, run.first);
-    RingPlace place{0}, underWay{0}; // of the next item, and of the oldest that has not arrived
-    int arrived = 0;
+    ItemWalk walk(group, run);
+    RingPlace place{0};
 #pragma unroll 1
     for (int i = 0; i < run.count; ++i) {
         if (i >= group.stages) wait(ring.added[place.stage], place.parity ^ 1u);
-        const int most = *ring.previousDone ? group.copiesAfter : group.copiesBefore;
-        for (; i - arrived >= most; ++arrived) {
-            wait(ring.arrived[underWay.stage], underWay.parity);
-            underWay.advance(1, group.stages);
+        const int most = ring.previousDone ? group.copiesAfter : group.copiesBefore;
+        if (i >= most) { // the copy `most` items ago has arrived, and those before it
+            const int stage = place.stage - most;
+            wait(ring.arrived[stage < 0 ? stage + group.stages : stage],
+                 place.parity ^ unsigned(stage < 0));
         }
-        fetchItem(args, group, ring, place.stage, walk, policy, lane);
+        __syncwarp(); // only one lane starts copies: none may fall behind
+        fetchItem(args, group, place.stage, walk, policy, lane);
         place.advance(1, group.stages);
-        walk.advance(group);
+        walk.advance(group, run);
     }
     finishCopies();
 }
@@ -274,7 +355,7 @@ __device__ __forceinline__ void multiplyGroup(const GemmRowsArgs& args, const Ge
                                               int block) {
     const int warp = warpIndex(), lane = laneIndex();
     const int multipliers = args.segmentUnits - 1 + group.turns;
-    const Run run(group, block);
+    const Run run(args, group, block);
     if (warp == multipliers + 1) {
         fetchItems(args, group, run, lane);
         return;

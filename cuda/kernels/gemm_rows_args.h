@@ -11,31 +11,36 @@ namespace cuda {
 
 inline constexpr int kMaxRowJobs = 4;
 inline constexpr int kMaxStages = 8;
+inline constexpr int kRingHeadBytes = 256; // barriers before the stages, in the shared memory
 inline constexpr int kMaxRowThreads = 512; // of gemm_rows kernels
 // What the compiler is told up to 8 rows, so that it takes at most 96 registers.
 inline constexpr int kFewRowThreads = 640;
 
 struct GemmRowsJob {
     const std::uint8_t* units = nullptr;
-    float* sums = nullptr;      // [segment][tile][row of the activations][16]
+    float* sums = nullptr;      // [segment, or one][tile][row of the activations][16]
     std::int32_t firstTile = 0; // among the tiles of its group
     std::int32_t tiles = 0;
 };
 
 // Matrices of one type and one K, which the blocks of a group work through: items = segments x
-// tiles, the tile changing faster, cut into `blocks` runs.
+// tiles, cut into `blocks` runs. Either all items in a row, the tile changing faster; or
+// (wholeTiles) the tiles, and a block goes through the segments of its own and leaves one sum for
+// all of them.
 struct GemmRowsGroup {
     GemmRowsJob jobs[kMaxRowJobs];
     std::int32_t jobCount = 0;
     std::int32_t tiles = 0;  // of all jobs
     std::int32_t blocks = 0; // at most the items
-    // Items of a block; the first longerRuns blocks have one more.
-    std::int32_t runItems = 0, longerRuns = 0;
+    std::int32_t wholeTiles = 0;
+    // Items (or tiles) of a block; the first longerRuns blocks have one more.
+    std::int32_t runLength = 0, longerRuns = 0;
     std::int32_t itemBytes = 0, lastItemBytes = 0;
     std::int64_t rowTileBytes = 0;
     std::int32_t stages = 0; // of the ring, at most kMaxStages
+    std::int32_t sumsAt = 0; // in the shared memory; only for whole tiles
     // Items whose copies may be under way at a time, until the kernel before has finished and
-    // from then on; 1..stages.
+    // from then on; 1..stages, and the second at least the first.
     std::int32_t copiesBefore = 0, copiesAfter = 0;
     std::int32_t turns = 0; // warps that take turns at the last unit of a segment; divides stages
 };

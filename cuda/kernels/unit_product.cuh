@@ -2,11 +2,10 @@
 // The unit values v of engine/backend/int8_format.h: 16 weight rows x 256 of K times tiles of 8
 // rows of activations, in the registers of one warp. Layout of a unit: cuda/unit_layout.h.
 //
-// unitProduct<T>(v, unit, acts, lane): `unit` lies in shared (or global) memory, 16-byte aligned.
-// v[c][i] is the value of weight row g + 8 (i / 2) and activation row 8 c + 2 t + i % 2, with
-// lane = 4 g + t; the whole warp takes part. `acts` hands out the activations of this unit, from
-// wherever the kernel keeps them; c = tile, s = group of 64, i = 0, 1: activation row 8 c + 2 t +
-// i:
+// unitProduct<T>(v, unit, acts): `unit` is a UnitReader<T>, v[c][i] is the value of weight row g +
+// 8 (i / 2) and activation row 8 c + 2 t + i % 2, with lane = 4 g + t; the whole warp takes part.
+// `acts` hands out the activations of this unit, from wherever the kernel keeps them; c = tile, s =
+// group of 64, i = 0, 1: activation row 8 c + 2 t + i:
 //   uint4 fragment(c, s)   the lane's 16 bytes q (ActivationTile::q[s][lane])
 //   float dx(c, i, s)
 // and, by kBlockSums<T>:
@@ -29,44 +28,42 @@ namespace cuda {
 template<QuantType T, int NT> struct RegisterActs {
     static constexpr BlockSums kSums = kBlockSums<T>;
     uint4 m_q[NT][4];
-    float m_dx[NT][2][4];
+    float4 m_dx[NT][2];
     std::uint32_t m_high[NT], m_low[NT];
-    float m_ds[NT][2];
+    float2 m_ds[NT];
     uint4 m_sums[NT][2];
 
-    // The records of one unit, tile after tile; `rows` of the 8 NT rows are there. What the others
-    // hold stays in their own columns of the product, which nobody stores.
-    __device__ __forceinline__ void load(const ActivationTile* tiles, int rows, int lane) {
-        const int g = lane >> 2, t = lane & 3;
+    // The bytes q of one unit's records, tile after tile; `rows` of the 8 NT rows are there. What
+    // the others hold stays in their own columns of the product, which nobody stores.
+    __device__ __forceinline__ void loadBytes(const ActivationTile* tiles, int rows, int lane) {
+#pragma unroll
+        for (int c = 0; c < NT; ++c)
+#pragma unroll
+            for (int s = 0; s < 4; ++s) // rows that are not there need not be read
+                m_q[c][s] = 8 * c + (lane >> 2) < rows
+                                ? *reinterpret_cast<const uint4*>(tiles[c].q[s][lane])
+                                : make_uint4(0, 0, 0, 0);
+    }
+
+    // And everything else.
+    __device__ __forceinline__ void loadScales(const ActivationTile* tiles, int lane) {
+        const int t = lane & 3;
 #pragma unroll
         for (int c = 0; c < NT; ++c) {
             const ActivationTile& tile = tiles[c];
 #pragma unroll
-            for (int s = 0; s < 4; ++s) // rows that are not there need not be read
-                m_q[c][s] = 8 * c + g < rows ? *reinterpret_cast<const uint4*>(tile.q[s][lane])
-                                             : make_uint4(0, 0, 0, 0);
-#pragma unroll
-            for (int i = 0; i < 2; ++i) {
-                const float4 d = *reinterpret_cast<const float4*>(tile.dx[2 * t + i]);
-                m_dx[c][i][0] = d.x;
-                m_dx[c][i][1] = d.y;
-                m_dx[c][i][2] = d.z;
-                m_dx[c][i][3] = d.w;
-            }
+            for (int i = 0; i < 2; ++i) m_dx[c][i] = wide<float4>(tile.dx[2 * t + i]);
             if constexpr (kSums == BlockSums::Scaled32) {
-                m_high[c] = *reinterpret_cast<const std::uint32_t*>(tile.high32[lane]);
-                m_low[c] = *reinterpret_cast<const std::uint32_t*>(tile.low32[lane]);
-                m_ds[c][0] = tile.ds32[2 * t];
-                m_ds[c][1] = tile.ds32[2 * t + 1];
+                m_high[c] = wide<std::uint32_t>(tile.high32[lane]);
+                m_low[c] = wide<std::uint32_t>(tile.low32[lane]);
+                m_ds[c] = wide<float2>(&tile.ds32[2 * t]);
             } else if constexpr (kSums == BlockSums::Scaled16) {
-                m_high[c] = *reinterpret_cast<const std::uint32_t*>(tile.high16[lane]);
-                m_low[c] = *reinterpret_cast<const std::uint32_t*>(tile.low16[lane]);
-                m_ds[c][0] = tile.ds16[2 * t];
-                m_ds[c][1] = tile.ds16[2 * t + 1];
+                m_high[c] = wide<std::uint32_t>(tile.high16[lane]);
+                m_low[c] = wide<std::uint32_t>(tile.low16[lane]);
+                m_ds[c] = wide<float2>(&tile.ds16[2 * t]);
             } else if constexpr (kSums == BlockSums::Plain32) {
 #pragma unroll
-                for (int i = 0; i < 2; ++i)
-                    m_sums[c][i] = *reinterpret_cast<const uint4*>(tile.sum32[2 * t + i]);
+                for (int i = 0; i < 2; ++i) m_sums[c][i] = wide<uint4>(tile.sum32[2 * t + i]);
             }
         }
     }
@@ -75,7 +72,8 @@ template<QuantType T, int NT> struct RegisterActs {
         return m_q[c][s];
     }
     __device__ __forceinline__ float dx(int c, int i, int s) const {
-        return m_dx[c][i][s];
+        const float4& d = m_dx[c][i];
+        return s == 0 ? d.x : s == 1 ? d.y : s == 2 ? d.z : d.w;
     }
     __device__ __forceinline__ std::uint32_t high(int c) const {
         return m_high[c];
@@ -84,13 +82,18 @@ template<QuantType T, int NT> struct RegisterActs {
         return m_low[c];
     }
     __device__ __forceinline__ float ds(int c, int i) const {
-        return m_ds[c][i];
+        return i ? m_ds[c].y : m_ds[c].x;
     }
     __device__ __forceinline__ int sum(int c, int i, int block) const {
         const std::uint32_t words[4] = {m_sums[c][i].x, m_sums[c][i].y, m_sums[c][i].z,
                                         m_sums[c][i].w};
         const auto pair = static_cast<std::int32_t>(words[block / 2]);
         return block % 2 ? pair >> 16 : (pair << 16) >> 16;
+    }
+
+private:
+    template<class V> __device__ __forceinline__ static V wide(const void* p) {
+        return *static_cast<const V*>(p);
     }
 };
 
@@ -197,10 +200,9 @@ __device__ __forceinline__ void blockSteps(float (&t)[NT][4], const UnitReader<T
 }
 
 template<QuantType T, int NT, class Acts>
-__device__ __forceinline__ void unitProduct(float (&v)[NT][4], const std::uint8_t* unit,
-                                            const Acts& acts, int lane) {
+__device__ __forceinline__ void unitProduct(float (&v)[NT][4], const UnitReader<T>& reader,
+                                            const Acts& acts) {
     using Unit = UnitReader<T>;
-    const Unit reader(unit, lane);
     if constexpr (Unit::kKind == UnitKind::Blocks) {
         blockSteps<T>(v, reader, acts);
         if constexpr (Unit::kBehind != 1.0f) {

@@ -2,7 +2,8 @@
 // Reading units of quantised weights as operands of the int8 MMAs, one UnitReader for each type.
 // Layouts: cuda/unit_layout.h.
 //
-// UnitReader<T>: reads a unit of type T and hands out
+// UnitReader<T>(unit, lane): reads a unit of type T, which lies in shared or global memory, aligned
+// to 16 bytes, and hands out
 //   kKind, kSigned
 //   weights(s, a): a[j][r] = operand words (r, j) of group s
 //   Sub32:  scales(s, sc): sc[block of 32][r];  Sub16: sc[j][r];  both d(r): the factor of t
@@ -47,17 +48,27 @@ __device__ __forceinline__ float2 halfPair(std::uint32_t bits) {
     return __half22float2(*reinterpret_cast<const __half2*>(&bits));
 }
 
+// Where a lane finds its part of a plane, in bytes. Comes from the lane's number by itself.
+struct UnitLane {
+    std::uint32_t quads;   // 16 lane
+    std::uint32_t rows;    // 16 g
+    std::uint32_t nibbles; // 4 (lane % 2), in bits
+
+    __device__ __forceinline__ UnitLane(int lane)
+        : quads(16 * lane), rows(16 * (lane >> 2)), nibbles(4 * (lane & 1)) {}
+};
+
 // Plane "row halves": d of rows g and g + 8.
-__device__ __forceinline__ float2 rowHalves(const std::uint8_t* p, int lane) {
-    return halfPair(*reinterpret_cast<const std::uint32_t*>(p + 4 * (lane >> 2)));
+__device__ __forceinline__ float2 rowHalves(const std::uint8_t* p, const UnitLane& lane) {
+    return halfPair(*reinterpret_cast<const std::uint32_t*>(p + lane.rows / 4));
 }
 
 // Plane of 512 s + 16 lane.
 struct FourQuads {
     uint4 m_q[4];
-    __device__ __forceinline__ FourQuads(const std::uint8_t* p, int lane) {
+    __device__ __forceinline__ FourQuads(const std::uint8_t* p, const UnitLane& lane) {
 #pragma unroll
-        for (int s = 0; s < 4; ++s) m_q[s] = quad(p + 512 * s + 16 * lane);
+        for (int s = 0; s < 4; ++s) m_q[s] = quad(p + 512 * s + lane.quads);
     }
     __device__ __forceinline__ std::uint32_t at(int s, int i) const {
         return word(m_q[s], i);
@@ -67,9 +78,9 @@ struct FourQuads {
 // Plane "pairs": word (s, r) holds four words (r, j).
 struct TwoQuads {
     uint4 m_q[2];
-    __device__ __forceinline__ TwoQuads(const std::uint8_t* p, int lane) {
+    __device__ __forceinline__ TwoQuads(const std::uint8_t* p, const UnitLane& lane) {
 #pragma unroll
-        for (int s = 0; s < 2; ++s) m_q[s] = quad(p + 512 * s + 16 * lane);
+        for (int s = 0; s < 2; ++s) m_q[s] = quad(p + 512 * s + lane.quads);
     }
     __device__ __forceinline__ std::uint32_t at(int s, int r) const {
         return word(m_q[s >> 1], 2 * (s & 1) + r);
@@ -91,10 +102,9 @@ __device__ __forceinline__ std::uint32_t fifthBit(const uint4& plane, int s, int
 struct PackedScales {
     std::uint32_t m_even[2], m_evenTop[2], m_odd[2]; // [r]
     uint4 m_low, m_top;
-    __device__ __forceinline__ PackedScales(const std::uint8_t* p, int lane) {
-        const int g = lane >> 2;
-        m_low = quad(p + 16 * g);
-        m_top = quad(p + 128 + 16 * g);
+    __device__ __forceinline__ PackedScales(const std::uint8_t* p, const UnitLane& lane) {
+        m_low = quad(p + lane.rows);
+        m_top = quad(p + 128 + lane.rows);
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
             const std::uint32_t low = word(m_low, r), top = m_top.x >> (2 * r);
@@ -113,8 +123,8 @@ struct PackedScales {
     }
     // Operand A of the minima: blocks 4 t .. 4 t + 3 of row g + 8 r. Lanes t = 2, 3 repeat them,
     // for they meet zeros.
-    __device__ __forceinline__ std::uint32_t minima(int r, int lane) const {
-        const int shift = (lane & 1) * 4;
+    __device__ __forceinline__ std::uint32_t minima(int r, const UnitLane& lane) const {
+        const std::uint32_t shift = lane.nibbles;
         return ((word(m_low, 2 + r) >> shift) & 0x0f0f0f0fu) |
                (((m_top.y >> shift) << (4 - 2 * r)) & 0x30303030u);
     }
@@ -126,9 +136,9 @@ struct PackedScales {
 // Plane "scales16".
 struct ByteScales {
     uint4 m_q[2];
-    __device__ __forceinline__ ByteScales(const std::uint8_t* p, int lane) {
+    __device__ __forceinline__ ByteScales(const std::uint8_t* p, const UnitLane& lane) {
 #pragma unroll
-        for (int r = 0; r < 2; ++r) m_q[r] = quad(p + 128 * r + 16 * (lane >> 2));
+        for (int r = 0; r < 2; ++r) m_q[r] = quad(p + 128 * r + lane.rows);
     }
     __device__ __forceinline__ std::uint32_t ofGroup(int s, int r) const {
         return word(m_q[r], s);
@@ -154,8 +164,8 @@ template<> struct UnitReader<QuantType::Q4_K> {
     static constexpr bool kSigned = false;
     FourQuads m_nibbles;
     PackedScales m_scales;
-    int m_lane;
-    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, int lane)
+    UnitLane m_lane;
+    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, const UnitLane& lane)
         : m_nibbles(unit, lane), m_scales(unit + 2048, lane), m_lane(lane) {}
     __device__ __forceinline__ void weights(int s, std::uint32_t (&a)[4][2]) const {
 #pragma unroll
@@ -189,7 +199,7 @@ template<> struct UnitReader<QuantType::Q6_K> {
     TwoQuads m_low;
     ByteScales m_scales;
     float2 m_d;
-    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, int lane)
+    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, const UnitLane& lane)
         : m_high(unit, lane), m_low(unit + 2048, lane), m_scales(unit + 3072, lane),
           m_d(rowHalves(unit + 3328, lane)) {}
     // 4 (w - 32): four bits on top, two below.
@@ -220,9 +230,9 @@ template<> struct UnitReader<QuantType::Q5_K> {
     FourQuads m_nibbles;
     uint4 m_fifth;
     PackedScales m_scales;
-    int m_lane;
-    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, int lane)
-        : m_nibbles(unit, lane), m_fifth(quad(unit + 2048 + 16 * lane)),
+    UnitLane m_lane;
+    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, const UnitLane& lane)
+        : m_nibbles(unit, lane), m_fifth(quad(unit + 2048 + lane.quads)),
           m_scales(unit + 2560, lane), m_lane(lane) {}
     __device__ __forceinline__ void weights(int s, std::uint32_t (&a)[4][2]) const {
 #pragma unroll
@@ -258,13 +268,12 @@ template<> struct UnitReader<QuantType::Q2_K> {
     ByteScales m_scales;
     std::uint32_t m_minima[2];
     float2 m_d[2];
-    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, int lane)
+    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, const UnitLane& lane)
         : m_pairs(unit, lane), m_scales(unit + 1024, lane) {
-        const int g = lane >> 2, t = lane & 3;
-        const uint2 d = *reinterpret_cast<const uint2*>(unit + 1280 + 8 * g);
+        const uint2 d = *reinterpret_cast<const uint2*>(unit + 1280 + lane.rows / 2);
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-            const std::uint8_t* const p = unit + 1024 + 128 * r + 16 * g + 4 * t;
+            const std::uint8_t* const p = unit + 1024 + 128 * r + lane.rows + (lane.quads / 4 & 12);
             m_minima[r] = *reinterpret_cast<const std::uint32_t*>(p) >> 4 & 0x0f0f0f0fu;
             m_d[r] = halfPair(r ? d.y : d.x);
         }
@@ -302,8 +311,8 @@ template<> struct UnitReader<QuantType::Q3_K> {
     uint4 m_low;
     ByteScales m_scales;
     float2 m_d;
-    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, int lane)
-        : m_pairs(unit, lane), m_low(quad(unit + 1024 + 16 * lane)), m_scales(unit + 1536, lane),
+    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, const UnitLane& lane)
+        : m_pairs(unit, lane), m_low(quad(unit + 1024 + lane.quads)), m_scales(unit + 1536, lane),
           m_d(rowHalves(unit + 1792, lane)) {}
     // 32 (w - 4): two bits on top, one below.
     __device__ __forceinline__ void weights(int s, std::uint32_t (&a)[4][2]) const {
@@ -350,8 +359,8 @@ template<> struct UnitReader<QuantType::IQ4_XS> {
     FourQuads m_sequence;
     uint4 m_scales; // eight bytes of row g, eight of row g + 8
     float2 m_d;
-    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, int lane)
-        : m_sequence(unit, lane), m_scales(quad(unit + 2048 + 16 * (lane >> 2))),
+    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, const UnitLane& lane)
+        : m_sequence(unit, lane), m_scales(quad(unit + 2048 + lane.rows)),
           m_d(rowHalves(unit + 2176, lane)) {}
     __device__ __forceinline__ void weights(int s, std::uint32_t (&a)[4][2]) const {
         levelWeights(m_sequence, s, a);
@@ -371,9 +380,9 @@ template<> struct UnitReader<QuantType::IQ4_XS> {
 // Plane "halves".
 struct BlockHalves {
     uint4 m_q[2];
-    __device__ __forceinline__ BlockHalves(const std::uint8_t* p, int lane) {
+    __device__ __forceinline__ BlockHalves(const std::uint8_t* p, const UnitLane& lane) {
 #pragma unroll
-        for (int i = 0; i < 2; ++i) m_q[i] = quad(p + 128 * i + 16 * (lane >> 2));
+        for (int i = 0; i < 2; ++i) m_q[i] = quad(p + 128 * i + lane.rows);
     }
     __device__ __forceinline__ float at(int block, int r) const {
         const float2 both = halfPair(word(m_q[block >> 2], block & 3));
@@ -387,7 +396,7 @@ template<> struct UnitReader<QuantType::Q4_0> {
     static constexpr float kBehind = 0.0625f; // the weights are 16 (w - 8)
     FourQuads m_nibbles;
     BlockHalves m_d;
-    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, int lane)
+    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, const UnitLane& lane)
         : m_nibbles(unit, lane), m_d(unit + 2048, lane) {}
     __device__ __forceinline__ void weights(int s, std::uint32_t (&a)[4][2]) const {
 #pragma unroll
@@ -407,7 +416,7 @@ template<> struct UnitReader<QuantType::Q4_1> {
     static constexpr float kBehind = 1.0f;
     FourQuads m_nibbles;
     BlockHalves m_d, m_m;
-    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, int lane)
+    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, const UnitLane& lane)
         : m_nibbles(unit, lane), m_d(unit + 2048, lane), m_m(unit + 2304, lane) {}
     __device__ __forceinline__ void weights(int s, std::uint32_t (&a)[4][2]) const {
 #pragma unroll
@@ -431,8 +440,8 @@ template<> struct UnitReader<QuantType::Q5_0> {
     FourQuads m_nibbles;
     uint4 m_fifth;
     BlockHalves m_d;
-    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, int lane)
-        : m_nibbles(unit, lane), m_fifth(quad(unit + 2048 + 16 * lane)), m_d(unit + 2560, lane) {}
+    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, const UnitLane& lane)
+        : m_nibbles(unit, lane), m_fifth(quad(unit + 2048 + lane.quads)), m_d(unit + 2560, lane) {}
     __device__ __forceinline__ void weights(int s, std::uint32_t (&a)[4][2]) const {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
@@ -454,8 +463,8 @@ template<> struct UnitReader<QuantType::Q5_1> {
     FourQuads m_nibbles;
     uint4 m_fifth;
     BlockHalves m_d, m_m;
-    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, int lane)
-        : m_nibbles(unit, lane), m_fifth(quad(unit + 2048 + 16 * lane)), m_d(unit + 2560, lane),
+    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, const UnitLane& lane)
+        : m_nibbles(unit, lane), m_fifth(quad(unit + 2048 + lane.quads)), m_d(unit + 2560, lane),
           m_m(unit + 2816, lane) {}
     __device__ __forceinline__ void weights(int s, std::uint32_t (&a)[4][2]) const {
 #pragma unroll
@@ -480,8 +489,8 @@ template<> struct UnitReader<QuantType::Q8_0> {
     static constexpr float kBehind = 1.0f;
     const std::uint8_t* m_bytes;
     BlockHalves m_d;
-    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, int lane)
-        : m_bytes(unit + 16 * lane), m_d(unit + 4096, lane) {}
+    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, const UnitLane& lane)
+        : m_bytes(unit + lane.quads), m_d(unit + 4096, lane) {}
     __device__ __forceinline__ void weights(int s, std::uint32_t (&a)[4][2]) const {
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
@@ -501,7 +510,7 @@ template<> struct UnitReader<QuantType::IQ4_NL> {
     static constexpr float kBehind = 1.0f;
     FourQuads m_sequence;
     BlockHalves m_d;
-    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, int lane)
+    __device__ __forceinline__ UnitReader(const std::uint8_t* unit, const UnitLane& lane)
         : m_sequence(unit, lane), m_d(unit + 2048, lane) {}
     __device__ __forceinline__ void weights(int s, std::uint32_t (&a)[4][2]) const {
         levelWeights(m_sequence, s, a);

@@ -141,6 +141,7 @@ double medianSeconds(CudaBackend& backend, const std::string& key,
 double secondsOf(CudaBackend& backend, const Product& product, const std::vector<Set>& sets, int n,
                  int ring) {
     GemmRows gemm(backend.launcher(), ring << 10);
+    PartialSums sums[GemmRows::kMaxJobs];
     const auto activations = makeRows(backend, n, product.columns);
     const auto* const tiles = static_cast<CudaActivations&>(*activations).tiles();
     const auto graph = [&](int launches) {
@@ -148,7 +149,7 @@ double secondsOf(CudaBackend& backend, const Product& product, const std::vector
                                 std::to_string(ring) + " " + std::to_string(launches);
         return medianSeconds(backend, key, [&] {
             for (int i = 0; i < launches; ++i)
-                gemm.run(sets[std::size_t(i) % sets.size()].jobs, tiles, n);
+                gemm.run(sets[std::size_t(i) % sets.size()].jobs, tiles, n, sums);
             return true;
         });
     };

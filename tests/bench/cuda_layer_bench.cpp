@@ -141,16 +141,17 @@ private:
     std::vector<PartialSums> multiply(std::initializer_list<const Weight*> weights, int rows,
                                       const Parts& parts) {
         std::vector<GemmRows::Job> jobs;
-        std::vector<PartialSums> sums;
         auto* to = reinterpret_cast<float*>(m_sums.data());
         for (const Weight* weight : weights) {
             const auto& own = static_cast<const CudaWeight&>(**weight);
             jobs.push_back({&own.layout, static_cast<const std::byte*>(own.data), to});
-            sums.push_back(GemmRows::sumsAt(to, own.layout, rows));
             to += GemmRows::sumFloats(own.layout, rows);
         }
         const auto* const tiles = static_cast<CudaActivations&>(*m_activations).tiles();
-        if (parts.products) GemmRows(m_backend.launcher()).run(jobs, tiles, rows);
+        std::vector<PartialSums> sums;
+        for (const GemmRows::Job& job : jobs)
+            sums.push_back({job.sums, job.layout->segments, job.layout->rowTiles, rows});
+        if (parts.products) GemmRows(m_backend.launcher()).run(jobs, tiles, rows, sums);
         return sums;
     }
 
