@@ -1,7 +1,7 @@
 """Puts the questions of eval.json to llama.cpp and to Glint: do both write the same tokens?
 
     D=resources/demo   # from the root of the repository
-    llama-server -m $D/demo-target.gguf --mmproj $D/demo-mmproj.gguf --image-max-tokens 45 \\
+    llama-server -m $D/demo-target.gguf --mmproj $D/demo-mmproj.gguf --image-max-tokens 96 \\
         -md $D/demo-dflash.gguf --spec-type draft-dflash --spec-draft-n-max 15 -c 4096 -np 1 -t 2
     python3 $D/train/compare_llama.py --cli build/release/bin/glint-cli --threads 2
 

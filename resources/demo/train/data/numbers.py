@@ -347,6 +347,37 @@ STORIES = [
     ("{N} has {a} {t} and {M} has {b} {t}. How many {t} do they have together?",
      lambda a, b, c: [(a, "+", b)], "Together they have {r} {t}."),
 ]
+# For training only: further ways in which people tell them. d: three digits.
+MORE_STORIES = [
+    ("{N} had {d} {t} and gave away {a}. How many are left?", lambda a, b, c, d: [(d, "-", a)],
+     "{r} {t} are left."),
+    ("{N} has {c} red {t} and {b} blue {t}. How many {t} are that?", lambda a, b, c, d:
+     [(c, "+", b)], "That is {r} {t}."),
+    ("{N} found {a} {t} in the morning and {b} in the evening. How many in all?", lambda a, b, c, d:
+     [(a, "+", b)], "{N} found {r} {t}."),
+    ("A shop had {d} {t} and sold {a} of them. How many {t} remain?", lambda a, b, c, d:
+     [(d, "-", a)], "{r} {t} remain."),
+    ("There were {d} people in the hall. {a} went home and {b} came. How many are there now?",
+     lambda a, b, c, d: [(d, "-", a), (d - a, "+", b)], "There are {r} people."),
+    ("{N} puts {c} euros aside every week. How much is that after {b} weeks?", lambda a, b, c, d:
+     [(b, "×", c)], "That is {r} euros."),
+    ("{c} {t} cost {prod} euros together. What is the price of one {u}?", lambda a, b, c, d:
+     [(b * c, "÷", c)], "One {u} costs {r} euros."),
+    ("{N} packs {prod} {t} in boxes of {c}. How many boxes are needed?", lambda a, b, c, d:
+     [(b * c, "÷", c)], "{r} boxes are needed."),
+    ("A book has {d} pages, and {N} has read {a} of them. How many pages are left?",
+     lambda a, b, c, d: [(d, "-", a)], "{r} pages are left."),
+    ("{N} is {a} years old, and {M} is {c} years younger. How old is {M}?", lambda a, b, c, d:
+     [(a, "-", c)], "{M} is {r} years old."),
+    ("{N} wants {a} {t} and has only {c}. How many are missing?", lambda a, b, c, d:
+     [(a, "-", c)], "{r} {t} are missing."),
+    ("{N} paid {a} euros for a {u} and {b} euros for another. How much was that?",
+     lambda a, b, c, d: [(a, "+", b)], "That was {r} euros."),
+    ("A bus drives {a} km in an hour. How far does it drive in {c} hours?", lambda a, b, c, d:
+     [(a, "×", c)], "It drives {r} km."),
+    ("{N} took {c} of {d} {t}, and {M} took {a}. How many are left?", lambda a, b, c, d:
+     [(d, "-", c), (d - c, "-", a)], "{r} {t} are left."),
+]
 _TWIST = [
     "{q}", "{q}", "{q}", "Please solve this: {q}", "Here is a small problem. {q}",
     "A question: {q}", "Can you work this out? {q}"
@@ -355,13 +386,15 @@ _TWIST = [
 
 def story(rng, split, s):
     while True:
-        text, steps, ans = rng.choice(STORIES)
+        more = split == "train" and rng.random() < .5
+        text, steps, ans = rng.choice(MORE_STORIES if more else STORIES)
         a, b, c = rng.randint(10, 99), rng.randint(2, 40), rng.randint(2, 9)
         if text.startswith("A train") and b * c < a:
             continue
         if held("story", text[:12], a, b, c) == (split == "test"):
             break
-    st = steps(a, b, c)
+    d = rng.randint(100, 999) if more else 0
+    st = steps(a, b, c, d) if more else steps(a, b, c)
     t = THING.pick(rng, split)
     N, M = FIRST.sample(rng, split, 2)
     r = OPS[st[-1][1]](st[-1][0], st[-1][2])
@@ -370,6 +403,7 @@ def story(rng, split, s):
              a=a,
              b=b,
              c=c,
+             d=d,
              t=plural(t),
              u=t,
              r=r,
