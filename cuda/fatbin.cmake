@@ -2,7 +2,7 @@
 #
 # glint_find_cuda(): finds nvcc and cuda.h; sets GLINT_NVCC, GLINT_CUDA_INCLUDE, GLINT_CUDA_CODE (the
 # cards to compile for, as options of nvcc) and GLINT_CUDA_PLAIN_CODE (of them, one for the tests of
-# the plain path). Without a toolkit GLINT_CUDA_CODE is empty.
+# what older cards run). Without a toolkit GLINT_CUDA_CODE is empty.
 # glint_kernel_images(TARGET SET NAMES name ... OPTIONS option ...): a library with the images of
 # kernels/NAME.cu and the table SETImages() (kernel_images.h).
 

@@ -204,7 +204,7 @@ void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType
     if (count == 1) {
         GemmRowsGroup& group = groups[0];
         const int rowTiles = ceilDivide(rows, int(kTileRows));
-        group.sumsAt = shared; // whole items of 128 bytes
+        group.sumsAt = shared; // a multiple of 128
         planWholeTiles(group, args.segments, rowTiles,
                        m_launcher.sharedBytesPerBlock() - group.sumsAt);
         if (group.wholeTiles)
@@ -218,12 +218,11 @@ void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType
     launchShape.sharedBytes = static_cast<unsigned>(shared);
     m_launcher.run(kernel, launchShape, args);
 
-    for (std::size_t i = 0; i < jobs.size(); ++i)
-        for (const GemmRowsGroup& group : groups)
-            for (int j = 0; j < group.jobCount; ++j)
-                if (group.jobs[j].sums == jobs[i].sums)
-                    sums[i] = {jobs[i].sums, group.wholeTiles ? 1 : args.segments,
-                               jobs[i].layout->rowTiles, rows};
+    for (std::size_t g = 0; g < count; ++g)
+        for (std::size_t i = 0; i < jobs.size(); ++i)
+            if (jobs[i].layout->type == types.begin()[g])
+                sums[i] = {jobs[i].sums, groups[g].wholeTiles ? 1 : args.segments,
+                           jobs[i].layout->rowTiles, rows};
 }
 
 void GemmRows::reduce(const PartialSums& sums, engine::Tensor out) {

@@ -1,8 +1,9 @@
 // Quantised weights times 1..16 rows of activations: the GEMMs of decode and verify.
 //
 // Math. sums[segment][row][r] = sum of the unit values of weight row r in the segment, in ascending
-//   order (engine/backend/int8_format.h); whoever reads the sums adds the segments in ascending
-//   order. So the bits depend neither on the number of rows nor on grid, ring or card.
+//   order (engine/backend/int8_format.h). The segments are added in ascending order, by whoever
+//   reads the sums or, where a block has all segments of its tiles, here: one sum is left for all.
+//   So the bits depend neither on the number of rows nor on grid, ring or card.
 // Shapes. Weights as unit_layout.h: units of 16 x 256, items of one row tile and segment. Up to
 //   four matrices of one type and K form a group and count as one; a kernel for two types has two
 //   groups, each with its own blocks. Activations: ActivationTile [unit][tile]. NT = 1 (up to 8
@@ -10,7 +11,7 @@
 // Traffic. Every weight byte once, evict-first: gate and up of the 30B model, 149.5 MB, are 31.1 us
 //   of an H200's 4,800 GB/s and 160 us of a 3090's 936. Per block and segment it touches, the
 //   activations from L2: 2,464 B per unit and tile (of the bytes q only the rows that are there).
-//   Partial sums: 64 B per row, tile of weights and segment.
+//   Partial sums: 64 B per row, tile of weights and segment (or once for all segments).
 // Launch. One persistent block per multiprocessor, each with a contiguous run of items, segment by
 //   segment, so that a warp keeps its activations in registers:
 //     warps 0 .. W - 1         unit `warp` of every item's segment; W units are a segment
@@ -31,7 +32,7 @@
 //   Per unit a warp issues 187 (292 for 16 rows) instructions for Q4_K, 279 (400) for Q6_K: with 16
 //   rows an H200 waits for them as much as for memory, smaller cards wait for memory.
 // Needs. sm_75; copies run by themselves from sm_80, by bulk from sm_90 (copy.cuh).
-// Measured. H200, 2026-11-30, glint-cuda-layer-bench: the four products of a layer 70.9 us for one
+// Measured. H200, 2026-11-30, glint-cuda-layer-bench: the four products of a layer 71.0 us for one
 //   row, where reading alone takes 65, and 80.7 for 16. More: tests/bench/README.md.
 
 #include "cuda/kernels/common.cuh"
@@ -140,7 +141,7 @@ private:
 // ---- the warps that multiply
 
 // Whether a warp reads all of its activations but the bytes q anew for each unit, out of the first
-// level cache (13 KB at most): two tiles leave no registers for them. 16 rows are 2 % faster by it,
+// level cache (11 KB at most): two tiles leave no registers for them. 16 rows are 2 % faster by it,
 // and slower by 4 with a copy in shared memory, since the first unit then waits for the copy.
 template<int NT> inline constexpr bool kScalesAnew = NT == 2;
 
@@ -272,11 +273,11 @@ __device__ __forceinline__ void addItems(const GemmRowsArgs& args, const GemmRow
 
         int segment = walk.segment; // of the output
         if (group.wholeTiles) {
-            float4* const kept = sums + (walk.tile - run.firstTile) * 32 * NT + lane;
+            float4* const own = sums + (walk.tile - run.firstTile) * 32 * NT + lane;
 #pragma unroll
             for (int c = 0; c < NT; ++c) {
-                if (walk.segment > 0) sum[c] = plus(kept[32 * c], sum[c]);
-                kept[32 * c] = sum[c];
+                if (walk.segment > 0) sum[c] = plus(own[32 * c], sum[c]);
+                own[32 * c] = sum[c];
             }
             segment = walk.segment - (args.segments - 1);
         }
@@ -380,13 +381,13 @@ __device__ __forceinline__ void multiplyTwoGroups(const GemmRowsArgs& args) {
 } // namespace
 
 #if __CUDA_ARCH__ >= 900
-#    define GLINT_UP_TO_8 __launch_bounds__(kFewRowThreads, 1)
+#    define GLINT_FEW_REGISTERS __launch_bounds__(kFewRowThreads, 1)
 #else
-#    define GLINT_UP_TO_8 __launch_bounds__(kMaxRowThreads, 1)
+#    define GLINT_FEW_REGISTERS __launch_bounds__(kMaxRowThreads, 1)
 #endif
 
 #define GLINT_GEMM_ROWS(name, T)                                                                   \
-    extern "C" __global__ void GLINT_UP_TO_8 gemm_rows_##name##_8(                                 \
+    extern "C" __global__ void GLINT_FEW_REGISTERS gemm_rows_##name##_8(                           \
         const __grid_constant__ GemmRowsArgs args) {                                               \
         multiplyGroup<QuantType::T, 1>(args, args.groups[0], blockIdx.x);                          \
     }                                                                                              \
@@ -408,7 +409,7 @@ GLINT_GEMM_ROWS(q6_k, Q6_K)
 GLINT_GEMM_ROWS(iq4_nl, IQ4_NL)
 GLINT_GEMM_ROWS(iq4_xs, IQ4_XS)
 
-extern "C" __global__ void GLINT_UP_TO_8
+extern "C" __global__ void GLINT_FEW_REGISTERS
 gemm_rows_q4_k_q6_k_8(const __grid_constant__ GemmRowsArgs args) {
     multiplyTwoGroups<QuantType::Q4_K, QuantType::Q6_K, 1>(args);
 }
@@ -416,7 +417,7 @@ gemm_rows_q4_k_q6_k_8(const __grid_constant__ GemmRowsArgs args) {
 // With fewer registers than other kernels of 16 rows: the blocks of attention_inputs, which comes
 // next, then start beside it and have read what does not depend on it when it ends: 3.7
 // microseconds a layer.
-extern "C" __global__ void GLINT_UP_TO_8
+extern "C" __global__ void GLINT_FEW_REGISTERS
 gemm_rows_q4_k_q6_k_16(const __grid_constant__ GemmRowsArgs args) {
     multiplyTwoGroups<QuantType::Q4_K, QuantType::Q6_K, 2>(args);
 }

@@ -8,7 +8,8 @@
 //   units of 256 columns (the model: 26).
 // Traffic: per row glue_residual reads 4 bytes per segment and column (the model: 2 or 6 segments,
 //   53 or 160 KB) and the row, writes the row and 1.41 bytes per column; all of it lies in the
-//   second level cache, so time is latency. glue_swiglu reads 16 bytes per column (312 KB per row).
+//   second level cache, so time is latency. glue_swiglu reads 8 bytes per segment and
+//   column (156 KB per row for one).
 // Launch: a warp holds a unit of a row in registers from the loads to the last store; only the sums
 //   of the units go through shared memory, and every thread adds them in the one order.
 //   glue_residual_cluster (sm_90 and later): 4 blocks of up to 8 warps share a row, because one
@@ -17,7 +18,7 @@
 //   glue_swiglu: one block per record, one warp per row of it. Norm weights are fetched before the
 //   wait for the product.
 // Needs: sm_75; clusters from sm_90.
-// Measured: H200, glint-cuda-layer-bench, one row: glue_residual 3.3 us each time, glue_swiglu 3.1.
+// Measured: H200, glint-cuda-layer-bench, one row: glue_residual 3.2 us each time, glue_swiglu 3.1.
 
 #include "cuda/kernels/row_args.h"
 #include "cuda/kernels/row_math.cuh"

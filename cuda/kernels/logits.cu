@@ -82,7 +82,8 @@ struct HeadRow {
     __device__ __forceinline__ std::int64_t offset(int column) const {
         return std::int64_t(column / 16) * rows * 16 + column % 16;
     }
-    // The loads of two segments are in flight together: the heads of the usual models have two.
+    // The loads of two segments are in flight together: the heads of the usual models have two at
+    // most, or one.
     __device__ __forceinline__ void quads(int first, float* v) const {
         constexpr int kQuads = kPerThread / 4, kBatch = 2;
         for (int start = 0; start < segments; start += kBatch) {

@@ -324,34 +324,34 @@ def percent(rng, split, s):
 
 STORIES = [
     ("{N} has {a} {t} and buys {b} bags with {c} {t} each. How many {t} does {N} have now?",
-     lambda a, b, c: [(b, "×", c), (a, "+", b * c)], "{N} has {r} {t}."),
+     lambda a, b, c, d: [(b, "×", c), (a, "+", b * c)], "{N} has {r} {t}."),
     ("{N} has {a} {t}. {M} gives {N} {b} more, and then {N} loses {c}. How many {t} are left?",
-     lambda a, b, c: [(a, "+", b), (a + b, "-", c)], "{r} {t} are left."),
-    ("A box holds {b} {t}. How many {t} are in {c} boxes?", lambda a, b, c: [(b, "×", c)],
+     lambda a, b, c, d: [(a, "+", b), (a + b, "-", c)], "{r} {t} are left."),
+    ("A box holds {b} {t}. How many {t} are in {c} boxes?", lambda a, b, c, d: [(b, "×", c)],
      "There are {r} {t}."),
-    ("One {u} costs {c} euros. How much do {b} {t} cost?", lambda a, b, c: [(b, "×", c)],
+    ("One {u} costs {c} euros. How much do {b} {t} cost?", lambda a, b, c, d: [(b, "×", c)],
      "They cost {r} euros."),
     ("{N} buys {b} {t} for {c} euros each and pays with {big} euros. How much money does {N} get "
-     "back?", lambda a, b, c: [(b, "×", c),
+     "back?", lambda a, b, c, d: [(b, "×", c),
                                ((b * c // 100 + 1) * 100, "-", b * c)], "{N} gets {r} euros back."),
     ("{N} reads {b} pages a day. How many pages does {N} read in {c} days?",
-     lambda a, b, c: [(b, "×", c)], "{N} reads {r} pages."),
+     lambda a, b, c, d: [(b, "×", c)], "{N} reads {r} pages."),
     ("There are {a} {t} on the table. {N} takes {c} and {M} puts {b} there. How many {t} are on "
-     "the table?", lambda a, b, c: [(a, "-", c), (a - c, "+", b)], "There are {r} {t}."),
+     "the table?", lambda a, b, c, d: [(a, "-", c), (a - c, "+", b)], "There are {r} {t}."),
     ("{N} shares {prod} {t} equally among {c} friends. How many {t} does each friend get?",
-     lambda a, b, c: [(b * c, "÷", c)], "Each friend gets {r} {t}."),
-    ("{N} is {a} years old. {M} is {c} years older. How old is {M}?", lambda a, b, c: [(a, "+", c)],
+     lambda a, b, c, d: [(b * c, "÷", c)], "Each friend gets {r} {t}."),
+    ("{N} is {a} years old. {M} is {c} years older. How old is {M}?", lambda a, b, c, d: [(a, "+", c)],
      "{M} is {r} years old."),
     ("A train has {c} cars with {b} seats each. {a} seats are taken. How many seats are free?",
-     lambda a, b, c: [(b, "×", c), (b * c, "-", a)], "{r} seats are free."),
+     lambda a, b, c, d: [(b, "×", c), (b * c, "-", a)], "{r} seats are free."),
     ("{N} has {a} {t} and {M} has {b} {t}. How many {t} do they have together?",
-     lambda a, b, c: [(a, "+", b)], "Together they have {r} {t}."),
+     lambda a, b, c, d: [(a, "+", b)], "Together they have {r} {t}."),
 ]
-# For training only: further ways in which people tell them. d: three digits.
+# For training only: further ways in which people tell them. d: 200 to 999.
 MORE_STORIES = [
     ("{N} had {d} {t} and gave away {a}. How many are left?", lambda a, b, c, d: [(d, "-", a)],
      "{r} {t} are left."),
-    ("{N} has {c} red {t} and {b} blue {t}. How many {t} are that?", lambda a, b, c, d:
+    ("{N} has {c} red {t} and {b} blue {t}. How many {t} is that?", lambda a, b, c, d:
      [(c, "+", b)], "That is {r} {t}."),
     ("{N} found {a} {t} in the morning and {b} in the evening. How many in all?", lambda a, b, c, d:
      [(a, "+", b)], "{N} found {r} {t}."),
@@ -371,7 +371,7 @@ MORE_STORIES = [
      [(a, "-", c)], "{M} is {r} years old."),
     ("{N} wants {a} {t} and has only {c}. How many are missing?", lambda a, b, c, d:
      [(a, "-", c)], "{r} {t} are missing."),
-    ("{N} paid {a} euros for a {u} and {b} euros for another. How much was that?",
+    ("{N} paid {a} euros for one {u} and {b} euros for another. How much was that?",
      lambda a, b, c, d: [(a, "+", b)], "That was {r} euros."),
     ("A bus drives {a} km in an hour. How far does it drive in {c} hours?", lambda a, b, c, d:
      [(a, "×", c)], "It drives {r} km."),
@@ -389,15 +389,15 @@ def story(rng, split, s):
         more = split == "train" and rng.random() < .5
         text, steps, ans = rng.choice(MORE_STORIES if more else STORIES)
         a, b, c = rng.randint(10, 99), rng.randint(2, 40), rng.randint(2, 9)
-        if text.startswith("A train") and b * c < a:
+        d = rng.randint(200, 999) if more else 0
+        st = steps(a, b, c, d)
+        r = OPS[st[-1][1]](st[-1][0], st[-1][2])
+        if text.startswith("A train") and b * c < a or more and r < 2:
             continue
         if held("story", text[:12], a, b, c) == (split == "test"):
             break
-    d = rng.randint(100, 999) if more else 0
-    st = steps(a, b, c, d) if more else steps(a, b, c)
     t = THING.pick(rng, split)
     N, M = FIRST.sample(rng, split, 2)
-    r = OPS[st[-1][1]](st[-1][0], st[-1][2])
     f = dict(N=N,
              M=M,
              a=a,
