@@ -96,13 +96,16 @@ public:
         send->setIcon(ui::icon(stop ? "stop" : "send", &Colours::onAccent));
         send->setAccessibleName(send->text());
         const bool ready = blocked.isEmpty() && !nothingToSend() && !checking();
+        // After Stop the keys go to the message again, not to whatever comes next.
+        if (send->hasFocus() && !stop && !ready) edit->setFocus();
         send->setEnabled(stop || ready);
         send->setToolTip(stop                 ? tr("Stop the answer (Esc)")
                          : !blocked.isEmpty() ? blocked
                          : checking()         ? tr("An attachment is still being looked at")
                                               : tr("Send the message (Enter)"));
-        price->setText(tokens > 0 ? tr("about %1 tokens").arg(QLocale().toString(tokens))
-                                  : QString());
+        price->setText(tokens == 0   ? QString()
+                       : tokens == 1 ? tr("about one token")
+                                     : tr("about %1 tokens").arg(QLocale().toString(tokens)));
         fitRow();
         editBar->setVisible(q->m_editing != 0);
         queueBar->setVisible(queued.has_value());

@@ -7,6 +7,8 @@
 #include "engine/token/tokenizer.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <ctime>
 
 namespace app {
@@ -19,6 +21,15 @@ namespace {
 
 Error badInput(std::string message) {
     return {ErrorCode::InvalidFile, std::move(message)};
+}
+
+bool isDate(const std::string& text) {
+    int year = 0, month = 0, day = 0, end = 0;
+    const int read = std::sscanf(text.c_str(), "%4d-%2d-%2d%n", &year, &month, &day, &end);
+    return read == 3 && std::size_t(end) == text.size() && text.size() == 10 && year > 0 &&
+           std::chrono::year_month_day{std::chrono::year(year), std::chrono::month(unsigned(month)),
+                                       std::chrono::day(unsigned(day))}
+               .ok();
 }
 
 std::string today() {
@@ -96,6 +107,8 @@ Result<engine::Prompt> readPrompt(const Options& options, const PromptContext& c
         request.strength = *strength;
     }
     request.date = options.text("--date").value_or(today());
+    if (!isDate(request.date))
+        return badInput("--date takes a day as 2026-11-30, not \"" + request.date + "\"");
     request.modelKey = context.modelKey;
     if (const auto file = options.text("--messages")) {
         auto messages = readMessageFile(engine::pathFromUtf8(*file), context.alpha);

@@ -2,8 +2,10 @@
 
 #include "engine/model/buffer_layout.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 
 namespace engine {
 
@@ -24,6 +26,28 @@ template<class T> std::span<std::byte> bytesOf(std::vector<T>& values) {
     return std::as_writable_bytes(std::span(values));
 }
 
+// What a measured time counts as beside the known one (0: none). The first step after a pause finds
+// cold caches and sleeping threads, and any step may be interrupted: nothing counts more than
+// twice.
+double believed(double seconds, double known) {
+    return known > 0 ? std::min(seconds, 2 * known) : seconds;
+}
+
+// The least of a few measurements. A short pass is measured more often: it is the one that a cold
+// start or an interruption makes several times as long.
+Result<double> leastOf(const std::function<Result<double>()>& measure) {
+    constexpr int kMost = 4;
+    constexpr double kEnough = 0.2; // seconds of all together
+    double least = 0, all = 0;
+    for (int i = 0; i < kMost && all < kEnough; ++i) {
+        auto seconds = measure();
+        if (!seconds) return seconds;
+        least = i == 0 ? *seconds : std::min(least, *seconds);
+        all += *seconds;
+    }
+    return least;
+}
+
 } // namespace
 
 // ---- DraftPolicy
@@ -37,7 +61,7 @@ std::array<RunningMean, PassTimes::kMaxRows> DraftPolicy::filled() {
 
 void DraftPolicy::seed(double singleSeconds, int rows, double rowsSeconds, double draftSeconds) {
     CHECK(rows > 1);
-    m_single = RunningMean(singleSeconds, 0, 0.1);
+    m_single = RunningMean(singleSeconds, kSeedWeight, 0.1);
     m_times.seed(rows, rowsSeconds + draftSeconds);
     const double perRow = (rowsSeconds - singleSeconds) / (rows - 1);
     m_times.seed(2, singleSeconds + perRow + draftSeconds);
@@ -104,7 +128,7 @@ void DraftPolicy::record(const Cycle& cycle) {
     const int tokens = cycle.accepted + 1;
     m_speed.add(tokens, cycle.seconds);
     if (cycle.drafted == 0) {
-        m_single.add(cycle.seconds);
+        m_single.add(believed(cycle.seconds, m_single.value()));
         m_sinceSingle = 0;
         if (m_pausedTokens > 0 && (m_pausedTokens -= tokens) <= 0) {
             m_pausedTokens = 0;
@@ -114,7 +138,7 @@ void DraftPolicy::record(const Cycle& cycle) {
         return;
     }
     m_sinceSingle += tokens;
-    m_times.add(cycle.drafted + 1, cycle.seconds);
+    m_times.add(cycle.drafted + 1, believed(cycle.seconds, m_times.at(cycle.drafted + 1)));
     if (m_probesLeft > 0) --m_probesLeft;
     const int judged = std::min(cycle.drafted, cycle.accepted + (cycle.ended ? 0 : 1));
     for (int i = 0; i < judged; ++i) {
@@ -432,12 +456,12 @@ Result<void> DraftCycle::warmUp(TokenId anyToken, std::stop_token stop) {
                      "probably damaged"};
     }
     if (m_drafter && context() > 2 * kMaxRows) {
-        auto draft = timeDraft(anyToken, stop);
+        auto draft = leastOf([&] { return timeDraft(anyToken, stop); });
         if (!draft) return draft.error();
         const int widest = m_policy.most() + 1;
-        auto wide = timePass(widest, anyToken, stop);
+        auto wide = leastOf([&] { return timePass(widest, anyToken, stop); });
         if (!wide) return wide.error();
-        auto single = timePass(1, anyToken, stop);
+        auto single = leastOf([&] { return timePass(1, anyToken, stop); });
         if (!single) return single.error();
         m_policy.seed(*single, widest, *wide, *draft);
     }

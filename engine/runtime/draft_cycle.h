@@ -64,6 +64,7 @@ private:
     // Tokens without drafting before the next probe: twice as many after each fruitless one, so
     // that probing costs less than a twentieth where drafts never fit.
     static constexpr int kPause = 64;
+    static constexpr int kSeedWeight = 2; // of the single step's first value, in steps
     static constexpr int kLongestPause = 256;
     static constexpr int kProbeCycles = 4;
     static constexpr int kSingleEvery = 512; // tokens after which the single step is measured again
@@ -78,7 +79,7 @@ private:
     int m_current = 0;
     int m_pausedTokens = 0;
     int m_pause = kPause; // the next one
-    int m_probesLeft = 0;
+    int m_probesLeft = kProbeCycles; // it looks before it pauses for the first time
     int m_sinceSingle = kSingleEvery;
     int m_cycles = 0;
 

@@ -215,6 +215,18 @@ private slots:
         QCOMPARE(stopped.size(), 0);
     }
 
+    void afterStopTheKeysGoToTheMessage() {
+        Composer composer;
+        composer.show();
+        composer.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&composer));
+        composer.setAnswering(true);
+        sendOf(composer)->setFocus();
+        QVERIFY(sendOf(composer)->hasFocus());
+        composer.setAnswering(false);
+        QVERIFY(editOf(composer)->hasFocus());
+    }
+
     void stopGivesTheWaitingMessageBack() {
         Composer composer;
         composer.show();

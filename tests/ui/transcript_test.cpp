@@ -189,14 +189,14 @@ private slots:
         activity.kind = Activity::Kind::Answering;
         shown.model.setActivity(activity);
         Watchdog watchdog;
-        // 30,000 tokens a second, ten times what any card writes: all at once would be one long
+        // 60,000 tokens a second, more than any card writes: all at once would be one long
         // layout. In processor time, so that a busy machine does not make it faster.
         const int piece = 60;
         const ProcessorTimer since;
         for (qsizetype at = 0; at < text.size(); at += piece) {
             shown.model.appendDelta({engine::Channel::Answer, text.mid(at, piece).toStdString()});
             do QApplication::processEvents();
-            while (since.elapsed() < 1000.0 * double(at) / double(text.size()));
+            while (since.elapsed() < 500.0 * double(at) / double(text.size()));
         }
         QTest::qWait(300);
         QCOMPARE(shown.model.text(1).size(), text.size());

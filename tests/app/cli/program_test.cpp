@@ -145,6 +145,8 @@ TEST(Program, AnswersBadInputWithASentence) {
     expectBadInput("run " + model + prompt + "--max-tokens 0");
     expectBadInput("run " + model + prompt + "--draft-len 16");
     expectBadInput("run " + model + prompt + "--strength extreme");
+    expectBadInput("run " + model + prompt + "--date 2026-13-45");
+    expectBadInput("run " + model + prompt + "--date tomorrow");
     expectBadInput("run " + model + prompt + "--temp -1");
     expectBadInput("run " + model + prompt + "--top-k 1.5");
     expectBadInput("run " + model + prompt + "--backend cuda --math float");

@@ -143,6 +143,39 @@ TEST(DraftPolicy, GainComparesWithTheMeasuredSingleStep) {
     EXPECT_NEAR(policy.gain(), 2.0, 0.01);
 }
 
+// The first step of an answer finds everything cold, and a step may be interrupted.
+TEST(DraftPolicy, OneSlowStepNeitherStopsDraftingNorMakesItLookGood) {
+    World world{0.9, 0.02, 0.2, 0.9}; // drafting pays
+    DraftPolicy policy(15);
+    policy.seed(world.passSeconds(1), 16, world.passSeconds(16), world.draftSeconds);
+    ASSERT_EQ(policy.next({}), 0); // the single step is measured first
+    policy.record({0, 0, 10 * world.passSeconds(1)});
+    Totals totals = runCycles(policy, world, {}, 20);
+    const double truth = totals.speed() * world.passSeconds(1);
+    EXPECT_GT(truth, 2);
+    EXPECT_LT(policy.gain(), 1.4 * truth);
+
+    DraftPolicy interrupted(15);
+    interrupted.seed(world.passSeconds(1), 16, world.passSeconds(16), world.draftSeconds);
+    interrupted.record({0, 0, world.passSeconds(1)});
+    const int drafts = interrupted.next({});
+    ASSERT_GT(drafts, 0);
+    interrupted.record({drafts, drafts, 10 * world.passSeconds(drafts + 1)});
+    EXPECT_GT(interrupted.next({}), 0);
+    EXPECT_EQ(runCycles(interrupted, world, {}, 20).pausedCycles, 0);
+}
+
+// A small model, whose rows cost much, and a text that is predicted better than was expected: an
+// answer of 60 tokens is long enough to find that out.
+TEST(DraftPolicy, ShortAnswersTryDraftsBeforeTheFirstPause) {
+    World world{0.6, 0.4, 1.1, 0.98};
+    DraftPolicy policy(15);
+    policy.seed(world.passSeconds(1), 16, world.passSeconds(16), world.draftSeconds);
+    const Totals totals = runCycles(policy, world, {}, 15);
+    EXPECT_GT(totals.drafts, 20);
+    EXPECT_EQ(totals.pausedCycles, 0);
+}
+
 TEST(PassTimes, UnmeasuredWidthsLieBetweenTheirNeighbours) {
     PassTimes times;
     EXPECT_EQ(times.at(4), 0);
