@@ -191,7 +191,9 @@ void AnswerRunner::startNext() {
     m_running->before = message().figures;
     m_running->thinkingSeconds = m_running->before.thinkingSeconds;
     m_running->activity.kind = ui::Activity::Kind::Waiting;
+    const int answer = m_telemetry.answer + 1;
     m_telemetry = {};
+    m_telemetry.answer = answer;
     m_telemetry.chatId = m_running->chat->id();
     m_telemetry.running = true;
     m_saveTimer.start();

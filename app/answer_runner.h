@@ -52,6 +52,7 @@ public:
     ChatPtr chatInHand(qint64 chatId) const;
 
     struct Telemetry { // of the answer being written, or of the latest
+        int answer = 0; // how many there were, with this one
         qint64 chatId = 0;
         bool running = false;
         bool answering = false; // words come

@@ -14,12 +14,13 @@ public:
     static constexpr double kLeastSpan = 0.5;   // seconds
     static constexpr double kLeastWhole = 0.02; // below this a whole says nothing either
 
-    // What was done since the work began, and how long that took. Smaller numbers than before begin
-    // other work. `ended`: nothing more comes.
-    std::optional<double> take(int tokens, double seconds, bool ended) {
-        if (tokens < m_tokens || seconds < m_seconds) *this = {};
-        m_tokens = tokens;
-        m_seconds = seconds;
+    // What was done since the work of this number began, and how long that took. `ended`: nothing
+    // more comes.
+    std::optional<double> take(int work, int tokens, double seconds, bool ended) {
+        if (work != m_work) {
+            *this = {};
+            m_work = work;
+        }
         if (m_ended) return std::nullopt;
         m_ended = ended && tokens > 0;
         if (seconds - m_sinceSeconds >= kLeastSpan) {
@@ -35,8 +36,8 @@ public:
     }
 
 private:
-    int m_tokens = 0, m_sinceTokens = 0;
-    double m_seconds = 0, m_sinceSeconds = 0;
+    int m_work = 0, m_sinceTokens = 0;
+    double m_sinceSeconds = 0;
     bool m_ended = false;
     std::optional<double> m_rate;
 };

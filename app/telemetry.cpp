@@ -150,10 +150,10 @@ void Telemetry::tick() {
             if (now.progress.gain > 0) panel.gain = now.progress.gain;
         }
     }
-    panel.writingPerSecond =
-        m_writing.take(now.progress.writtenTokens, now.progress.writeSeconds, !now.running);
+    panel.writingPerSecond = m_writing.take(now.answer, now.progress.writtenTokens,
+                                            now.progress.writeSeconds, !now.running);
     panel.readingPerSecond =
-        m_reading.take(now.readDone, now.readSeconds, !now.running || !now.reading);
+        m_reading.take(now.answer, now.readDone, now.readSeconds, !now.running || !now.reading);
     panel.lastAnswer = lastFigures();
     m_window.panel().setState(panel);
 
