@@ -103,7 +103,7 @@ public:
                          : !blocked.isEmpty() ? blocked
                          : checking()         ? tr("An attachment is still being looked at")
                                               : tr("Send the message (Enter)"));
-        price->setText(tokens == 0   ? QString()
+        price->setText(tokens <= 0   ? QString()
                        : tokens == 1 ? tr("about one token")
                                      : tr("about %1 tokens").arg(QLocale().toString(tokens)));
         fitRow();
