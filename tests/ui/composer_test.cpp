@@ -13,6 +13,7 @@
 #include <QSignalSpy>
 #include <QTest>
 #include <QUrl>
+#include <QVBoxLayout>
 
 using namespace ui;
 
@@ -216,15 +217,19 @@ private slots:
     }
 
     void afterStopTheKeysGoToTheMessage() {
-        Composer composer;
-        composer.show();
-        composer.activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(&composer));
-        composer.setAnswering(true);
-        sendOf(composer)->setFocus();
-        QVERIFY(sendOf(composer)->hasFocus());
-        composer.setAnswering(false);
-        QVERIFY(editOf(composer)->hasFocus());
+        QWidget window;
+        QVBoxLayout column(&window);
+        auto* const composer = new Composer;
+        column.addWidget(composer);
+        column.addWidget(new QPushButton("another")); // the next in the order of focus
+        window.show();
+        window.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&window));
+        composer->setAnswering(true);
+        sendOf(*composer)->setFocus();
+        QVERIFY(sendOf(*composer)->hasFocus());
+        composer->setAnswering(false);
+        QVERIFY(editOf(*composer)->hasFocus());
     }
 
     void stopGivesTheWaitingMessageBack() {
