@@ -201,7 +201,7 @@ private slots:
         QTest::qWait(300);
         QCOMPARE(shown.model.text(1).size(), text.size());
         QVERIFY(shown.view.followsEnd());
-        QVERIFY2(watchdog.worst < 100, qPrintable(QString("%1 ms").arg(watchdog.worst)));
+        QVERIFY2(watchdog.worst < 30, qPrintable(QString("%1 ms").arg(watchdog.worst)));
     }
 
     void textIsFollowedOnlyAtTheEnd() {

@@ -159,7 +159,7 @@ const Command kLogits = {
         {"--messages", "FILE", "a conversation as JSON, read in the chat format"},
         {"--system", "TEXT", "instructions in front of the messages"},
         {"--strength", "WORD", "low, medium, high (the default) or xhigh"},
-        {"--date", "DATE", "of the default instructions (default today)"},
+        {"--date", "YYYY-MM-DD", "of the default instructions (default today)"},
         {"--mmproj", "FILE", "the vision part"},
         {"--image", "FILE",
          "a picture: for the next run of <|patch|> ids, or of the last message; may be repeated"},
