@@ -25,8 +25,8 @@ using engine::test::kSeed;
 using engine::test::noise;
 using engine::test::Rows;
 
-inline std::unique_ptr<CudaBackend> makeCard() {
-    auto made = CudaBackend::make({});
+inline std::unique_ptr<CudaBackend> makeCard(const CudaOptions& options = {}) {
+    auto made = CudaBackend::make(options);
     EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().message);
     return made.ok() ? std::move(*made) : nullptr;
 }

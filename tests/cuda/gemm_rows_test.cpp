@@ -1,6 +1,7 @@
 // Products of 1 to 16 rows with quantised weights: the processor's bits, whatever the shapes, the
 // other rows and products of the call, the shared memory of the card, and the grid.
 
+#include "older_cards.h"
 #include "products.h"
 
 #include "engine/quant/half.h"
@@ -228,56 +229,79 @@ private:
     int m_multiprocessors, m_sharedBytes;
 };
 
-TEST(GemmRowsCards, GridAndRingDoNotMatter) {
-    auto card = makeCard();
-    ASSERT_NE(card, nullptr);
+// The sums of two matrices on cards with all kinds of grids and rings, in `kernels`' form, equal
+// `expected`. -> how often one sum was left for all segments
+int sumsOnOtherCards(CudaBackend& card, const HostWeight (&weights)[2],
+                     const std::int64_t (&rowCounts)[2], const Rows& x,
+                     const std::vector<Rows>& expected, const char* kernels) {
+    const std::unique_ptr<Weight> onCard[2] = {weights[0].on(card), weights[1].on(card)};
+    const CardRows in(card, x);
+    auto activations = card.makeActivations(x.rows, x.columns);
+    EXPECT_TRUE(activations.ok());
+    if (!activations) return 0;
+    card.quantize(in.tensor(), **activations);
+    const auto* const tiles = static_cast<CudaActivations&>(**activations).tiles();
+    const int count = int(x.rows);
+    int merged = 0;
+    for (const int multiprocessors : {1, 2, 7, 97, 132, 1000})
+        for (const int sharedBytes : {64 << 10, 99 << 10, 163 << 10, 227 << 10}) {
+            if (sharedBytes > card.launcher().sharedBytesPerBlock()) continue;
+            OtherCard other(card.launcher(), multiprocessors, sharedBytes);
+            GemmRows rows(other);
+            std::vector<CardRows> sums;
+            std::vector<GemmRows::Job> jobs;
+            for (const auto& weight : onCard) {
+                const auto& own = static_cast<const CudaWeight&>(*weight);
+                sums.emplace_back(card, 1, GemmRows::sumFloats(own.layout, count));
+                jobs.push_back({&own.layout, static_cast<const std::byte*>(own.data),
+                                reinterpret_cast<float*>(sums.back().tensor().data)});
+            }
+            PartialSums there[2];
+            rows.run(jobs, tiles, count, there);
+            for (std::size_t i = 0; i < 2; ++i) {
+                merged += there[i].segments < jobs[i].layout->segments;
+                const CardRows out(card, count, rowCounts[i], 4);
+                rows.reduce(there[i], out.tensor());
+                EXPECT_EQ(difference(out.read(), expected[i]), "")
+                    << kernels << " kernels, matrix " << i << ", " << x.columns << " columns, "
+                    << count << " rows, " << multiprocessors << " multiprocessors, " << sharedBytes
+                    << " bytes";
+                EXPECT_TRUE(out.gapsUntouched());
+            }
+        }
+    return merged;
+}
+
+TEST(GemmRowsCards, GridRingAndFormDoNotMatter) {
     struct Case {
         QuantType types[2];
         std::int64_t columns;
     };
-    for (const auto& [types, columns] : {Case{{QuantType::Q4_K, QuantType::Q6_K}, 26 * 256},
-                                         {{QuantType::Q4_K, QuantType::Q4_K}, 4096},
-                                         {{QuantType::Q8_0, QuantType::Q8_0}, 13 * 256 - 32}}) {
-        const std::int64_t rowCounts[2] = {300, 77};
-        std::unique_ptr<Weight> weights[2];
-        for (int i = 0; i < 2; ++i)
-            weights[i] =
-                randomWeight(scalarType(types[i]), rowCounts[i], columns, kSeed + 20 + unsigned(i))
-                    .on(*card);
-        for (const std::int64_t count : {3, 16}) {
-            const Rows x = noise(count, columns, kSeed + 22);
-            const std::vector<Rows> expected =
-                multiply(*card, {weights[0].get(), weights[1].get()}, x);
-            const CardRows in(*card, x);
-            auto activations = card->makeActivations(count, columns);
-            ASSERT_TRUE(activations.ok());
-            card->quantize(in.tensor(), **activations);
-            const auto* const tiles = static_cast<CudaActivations&>(**activations).tiles();
-            for (const int multiprocessors : {1, 2, 7, 97, 132, 1000})
-                for (const int sharedBytes : {64 << 10, 99 << 10, 163 << 10, 227 << 10}) {
-                    OtherCard other(card->launcher(), multiprocessors, sharedBytes);
-                    GemmRows rows(other);
-                    std::vector<CardRows> sums;
-                    std::vector<GemmRows::Job> jobs;
-                    for (const auto& weight : weights) {
-                        const auto& own = static_cast<const CudaWeight&>(*weight);
-                        sums.emplace_back(*card, 1, GemmRows::sumFloats(own.layout, int(count)));
-                        jobs.push_back({&own.layout, static_cast<const std::byte*>(own.data),
-                                        reinterpret_cast<float*>(sums.back().tensor().data)});
-                    }
-                    PartialSums there[2];
-                    rows.run(jobs, tiles, int(count), there);
-                    for (std::size_t i = 0; i < 2; ++i) {
-                        const CardRows out(*card, count, rowCounts[i], 4);
-                        rows.reduce(there[i], out.tensor());
-                        EXPECT_EQ(difference(out.read(), expected[i]), "")
-                            << scalarType(types[i]).name << ", " << columns << " columns, " << count
-                            << " rows, " << multiprocessors << " multiprocessors, " << sharedBytes
-                            << " bytes";
-                        EXPECT_TRUE(out.gapsUntouched());
-                    }
-                }
+    const Case cases[] = {{{QuantType::Q4_K, QuantType::Q6_K}, 26 * 256},
+                          {{QuantType::Q4_K, QuantType::Q4_K}, 40 * 256}, // 13, 13, 13 and 1 unit
+                          {{QuantType::Q4_K, QuantType::Q4_K}, 4096},
+                          {{QuantType::Q8_0, QuantType::Q8_0}, 13 * 256 - 32}};
+    auto processor = makeProcessor();
+    const KernelSet sets[] = {ownKernels(), oldestKernels(), asyncKernels()};
+    for (const KernelSet& kernels : sets) {
+        auto card = makeCard(kernels.options);
+        ASSERT_NE(card, nullptr);
+        int merged = 0;
+        for (const auto& [types, columns] : cases) {
+            const std::int64_t rowCounts[2] = {300, 77};
+            const HostWeight weights[2] = {
+                randomWeight(scalarType(types[0]), rowCounts[0], columns, kSeed + 20),
+                randomWeight(scalarType(types[1]), rowCounts[1], columns, kSeed + 21)};
+            const std::unique_ptr<Weight> there[2] = {weights[0].on(*processor),
+                                                      weights[1].on(*processor)};
+            for (const std::int64_t count : {3, 16}) {
+                const Rows x = noise(count, columns, kSeed + 22);
+                const std::vector<Rows> expected =
+                    multiply(*processor, {there[0].get(), there[1].get()}, x);
+                merged += sumsOnOtherCards(*card, weights, rowCounts, x, expected, kernels.name);
+            }
         }
+        EXPECT_GT(merged, 0) << kernels.name;
     }
 }
 

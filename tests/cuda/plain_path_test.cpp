@@ -1,41 +1,21 @@
 // What older cards run gives the text that this card's own kernels give.
 
 #include "tests/cuda/demo.h"
-
-#include <vector>
+#include "tests/cuda/older_cards.h"
 
 namespace cuda::test {
 
-namespace {
-
-CudaOptions oldestCard() {
-    CudaOptions options;
-    options.images = plainImages();
-    options.limits.computeCapability = kOldestCapability;
-    options.limits.sharedBytesPerBlock = 64 << 10;
-    return options;
-}
-
-// This card's kernels but for those of `other`.
-std::vector<KernelImage> imagesWith(std::span<const KernelImage> other) {
-    std::vector<KernelImage> images(builtinImages().begin(), builtinImages().end());
-    for (KernelImage& image : images)
-        for (const KernelImage& each : other)
-            if (each.name == image.name) image = each;
-    return images;
-}
-
-} // namespace
-
 TEST(PlainPath, ComputesAsTheProcessorDoes) {
-    auto backend = CudaBackend::make(oldestCard()); // with its self test
+    const KernelSet oldest = oldestKernels();
+    auto backend = CudaBackend::make(oldest.options); // with its self test
     EXPECT_TRUE(backend.ok()) << (backend ? "" : backend.error().message);
 }
 
 TEST(PlainPath, WritesTheSameText) {
     auto own = loadDemo(CudaOptions{});
     ASSERT_TRUE(own.ok()) << own.error().message;
-    auto plain = loadDemo(oldestCard());
+    const KernelSet oldest = oldestKernels();
+    auto plain = loadDemo(oldest.options);
     ASSERT_TRUE(plain.ok()) << plain.error().message;
     const DemoAnswer a = askDemo(**own), b = askDemo(**plain);
     ASSERT_TRUE(a.end.ok()) << a.end.error().message;
@@ -45,13 +25,10 @@ TEST(PlainPath, WritesTheSameText) {
 }
 
 TEST(AsyncPath, WritesTheSameText) {
-    const std::vector<KernelImage> images = imagesWith(asyncImages());
-    CudaOptions options;
-    options.images = images;
-    options.limits = {86, 99 << 10};
+    const KernelSet kernels = asyncKernels();
     auto own = loadDemo(CudaOptions{});
     ASSERT_TRUE(own.ok()) << own.error().message;
-    auto async = loadDemo(options); // with the self test
+    auto async = loadDemo(kernels.options); // with the self test
     ASSERT_TRUE(async.ok()) << async.error().message;
     const DemoAnswer a = askDemo(**own), b = askDemo(**async);
     ASSERT_TRUE(a.end.ok()) << a.end.error().message;
