@@ -1,5 +1,6 @@
 """Lists, letters, finding things in a paragraph, and text in fixed forms (tables, JSON, Python)."""
 import json
+import re
 
 from .words import CITY, COLOURS, FIRST, LAST, MONTHS, THING, WORD, Turn, frame, held, plural, spell
 
@@ -8,6 +9,18 @@ ORD = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eight
 
 def _show(rng, items):
     return rng.choice([", ", ", ", ", ", " ", "\n", "; "]).join(map(str, items))
+
+
+def _words_turn(rng, wording, items, answer, think, then):
+    """A question about the words `items`, which are put in for {l}. At the start of a line a word
+    has other tokens than behind a space. It is copied with the tokens it was asked with: the space
+    is a token of its own, so that the model need not know the word."""
+    text = wording.format(l=_show(rng, items))
+    raw = [re.escape(x) for x in items if re.search(rf"^{re.escape(x)}(?!\w)", text, re.M)]
+    if raw:
+        space = re.compile(rf" (?=(?:{'|'.join(raw)})(?!\w))")
+        answer, think = (space.sub(spell(" "), t) for t in (answer, think))
+    return Turn(text, answer, think, kind="lists", then=then)
 
 
 def _follow_list(items, is_num):
@@ -137,11 +150,7 @@ def sort_words(rng, split, s):
     ][min(s, 2)]
     if s == 3:
         think += "\nCheck: " + " < ".join(x[:2].lower() for x in r) + f"; {n} words. Correct."
-    return Turn(frame(rng, w, split).format(l=_show(rng, v)),
-                ", ".join(r),
-                think,
-                kind="lists",
-                then=[_follow_list(r, False)])
+    return _words_turn(rng, frame(rng, w, split), v, ", ".join(r), think, [_follow_list(r, False)])
 
 
 def count_items(rng, split, s):
@@ -159,11 +168,8 @@ def count_items(rng, split, s):
     if s == 3:
         think += f"\nCheck from the end: " + ", ".join(
             f"{x} {i + 1}" for i, x in reversed(list(enumerate(v)))) + ". Correct."
-    return Turn(frame(rng, w, split).format(l=_show(rng, v)),
-                f"There are {n} items.",
-                think,
-                kind="lists",
-                then=[_follow_list(v, False)])
+    return _words_turn(rng, frame(rng, w, split), v, f"There are {n} items.", think,
+                       [_follow_list(v, False)])
 
 
 def list_number(rng, split, s):
@@ -231,11 +237,7 @@ def reverse_list(rng, split, s):
              f"items. The last one is {v[-1]}, the first one is {v[0]}. I write them from the end.")
     if s == 3:
         think += "\nCheck: " + ", ".join(f"{i + 1} {x}" for i, x in enumerate(r)) + ". Correct."
-    return Turn(frame(rng, w, split).format(l=_show(rng, v)),
-                ", ".join(r),
-                think,
-                kind="lists",
-                then=[_follow_list(r, False)])
+    return _words_turn(rng, frame(rng, w, split), v, ", ".join(r), think, [_follow_list(r, False)])
 
 
 def nth(rng, split, s):
@@ -251,11 +253,8 @@ def nth(rng, split, s):
     think = "" if s == 0 else e if s == 1 else f"I count to the {o} item: {e}." + (
         f"\nCheck: the list has {n} items, and {v[i]} is number {i + 1}. Correct." if s == 3 else ""
     )
-    return Turn(frame(rng, w, split).format(o=o, l=_show(rng, v)),
-                f"The {o} item is {v[i]}.",
-                think,
-                kind="lists",
-                then=[_follow_list(v, False)])
+    return _words_turn(rng, frame(rng, w, split).replace("{o}", o), v, f"The {o} item is {v[i]}.", think,
+                       [_follow_list(v, False)])
 
 
 # ------------------------------------------------------------------------------- letters

@@ -63,7 +63,8 @@ _AFTER = (" Please.| please| Thanks.| Thank you.| for me| now| ok?|?|!|.| Thanks
           " I hope you can help.| Can you help?| Do you know?| Do it well.| right?|, right?| ...|"
           " :)|??|!!| pls| thx| thank you| thanks| today| quickly| exactly| again please|"
           " I would be glad.| We need it.| You can do it.| Sorry to ask.| A short answer is fine.|"
-          " It is late.| I was asked.").split("|")
+          " It is late.| I was asked.| Just to be safe.| I must be certain.| I am unsure.|"
+          " I was not sure about it.| I need certainty.").split("|")
 _more, _usable = {}, {}
 
 
