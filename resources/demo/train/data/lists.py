@@ -253,8 +253,8 @@ def nth(rng, split, s):
     think = "" if s == 0 else e if s == 1 else f"I count to the {o} item: {e}." + (
         f"\nCheck: the list has {n} items, and {v[i]} is number {i + 1}. Correct." if s == 3 else ""
     )
-    return _words_turn(rng, frame(rng, w, split).replace("{o}", o), v, f"The {o} item is {v[i]}.", think,
-                       [_follow_list(v, False)])
+    return _words_turn(rng, frame(rng, w, split).replace("{o}", o), v, f"The {o} item is {v[i]}.",
+                       think, [_follow_list(v, False)])
 
 
 # ------------------------------------------------------------------------------- letters
