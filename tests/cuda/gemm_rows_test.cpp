@@ -1,5 +1,6 @@
 // Products of 1 to 16 rows with quantised weights: the processor's bits, whatever the shapes, the
-// other rows and products of the call, the shared memory of the card, and the grid.
+// other rows and products of the call, the shared memory of the card, the grid and the form of the
+// kernels.
 
 #include "older_cards.h"
 #include "products.h"
@@ -209,8 +210,7 @@ TEST(GemmRowsJobs, SeveralMatricesOfOneCallDoNotMeetEachOther) {
 class OtherCard final : public Launcher {
 public:
     OtherCard(Launcher& real, int multiprocessors, int sharedBytes)
-        : m_real(real), m_multiprocessors(multiprocessors),
-          m_sharedBytes(std::min(sharedBytes, real.sharedBytesPerBlock())) {}
+        : m_real(real), m_multiprocessors(multiprocessors), m_sharedBytes(sharedBytes) {}
     int multiprocessors() const override { return m_multiprocessors; }
     int computeCapability() const override { return m_real.computeCapability(); }
     int sharedBytesPerBlock() const override { return m_sharedBytes; }
@@ -229,8 +229,8 @@ private:
     int m_multiprocessors, m_sharedBytes;
 };
 
-// The sums of two matrices on cards with all kinds of grids and rings, in `kernels`' form, equal
-// `expected`. -> how often one sum was left for all segments
+// The sums of two matrices on cards with all kinds of grids and rings equal `expected`. `kernels`
+// names those that the card has. -> how often a product left one sum instead of one per segment
 int sumsOnOtherCards(CudaBackend& card, const HostWeight (&weights)[2],
                      const std::int64_t (&rowCounts)[2], const Rows& x,
                      const std::vector<Rows>& expected, const char* kernels) {

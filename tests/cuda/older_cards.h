@@ -4,11 +4,12 @@
 #include "cuda/cuda_backend.h"
 #include "cuda/kernel_images.h"
 
+#include <utility>
 #include <vector>
 
 namespace cuda::test {
 
-// `options` name the images that it holds: not to be copied.
+// options.images points into `images`: hence no copies.
 struct KernelSet {
     const char* name;
     std::vector<KernelImage> images; // none: the program's own
@@ -27,7 +28,8 @@ inline KernelSet ownKernels() {
     return {"own", {}, {}};
 }
 
-// Copies wait, products are put together from small ones: sm_75.
+// sm_75: copies are plain loads and stores, which a block waits for, and an mma of the later cards
+// is several small ones.
 inline KernelSet oldestKernels() {
     const auto images = plainImages();
     return {"plain", {images.begin(), images.end()}, {kOldestCapability, 64 << 10}};

@@ -2,9 +2,9 @@
 // the operations that they are made of, bit for bit.
 
 #include "card_rows.h"
+#include "older_cards.h"
 
 #include "cuda/cuda_activations.h"
-#include "cuda/kernel_images.h"
 #include "tests/engine/backend/scalar_int8.h"
 
 namespace cuda::test {
@@ -360,10 +360,8 @@ TEST_F(Quantize, TheEndOfAHalfLayerIsItsParts) {
 
 // Cards without clusters have a kernel of their own for the step.
 TEST_F(Quantize, OlderCardsGiveTheSameBits) {
-    CudaOptions options;
-    options.images = plainImages();
-    options.limits = {75, 64 << 10};
-    auto older = CudaBackend::make(options);
+    const KernelSet oldest = oldestKernels();
+    auto older = CudaBackend::make(oldest.options);
     ASSERT_TRUE(older.ok()) << older.error().message;
     for (const Shape& shape : kShapes) {
         const auto here = makeWeight(card(), shape.type, shape.width, shape.k, kSeed);

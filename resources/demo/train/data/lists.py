@@ -13,8 +13,8 @@ def _show(rng, items):
 
 def _words_turn(rng, wording, items, answer, think, then):
     """A question about the words `items`, which are put in for {l}. At the start of a line a word
-    has other tokens than behind a space. It is copied with the tokens it was asked with: the space
-    is a token of its own, so that the model need not know the word."""
+    has other tokens than behind a space. Answer and thinking copy such a word with the tokens it
+    was asked with, the space being a token of its own: then the model need not know the word."""
     text = wording.format(l=_show(rng, items))
     raw = [re.escape(x) for x in items if re.search(rf"^{re.escape(x)}(?!\w)", text, re.M)]
     if raw:
