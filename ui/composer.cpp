@@ -103,9 +103,7 @@ public:
                          : !blocked.isEmpty() ? blocked
                          : checking()         ? tr("An attachment is still being looked at")
                                               : tr("Send the message (Enter)"));
-        price->setText(tokens <= 0   ? QString()
-                       : tokens == 1 ? tr("about one token")
-                                     : tr("about %1 tokens").arg(QLocale().toString(tokens)));
+        price->setText(tokens > 0 ? priceText() : QString());
         fitRow();
         editBar->setVisible(q->m_editing != 0);
         queueBar->setVisible(queued.has_value());
@@ -163,17 +161,25 @@ public:
         emit q->sendWished(draft, editOf);
     }
 
+    QString priceText() const {
+        return tokens == 1 ? tr("about one token")
+                           : tr("about %1 tokens").arg(QLocale().toString(tokens));
+    }
+
     // Before sending: a message for which there is no room, or else how full it is from 80 %.
     void showRoom() {
         const QLocale locale;
-        const qint64 left = std::max<qint64>(0, totalTokens - usedTokens);
-        QString text;
         // While a message is edited, what follows it gives its room back.
-        if (totalTokens > 0 && tokens > (q->m_editing ? totalTokens : left)) {
-            text = tr("This message is too long: it takes about %1 tokens, and this conversation "
-                      "has room for %2.")
-                       .arg(locale.toString(tokens),
-                            locale.toString(q->m_editing ? totalTokens : left));
+        const qint64 room =
+            q->m_editing ? totalTokens : std::max<qint64>(0, totalTokens - usedTokens);
+        QString text;
+        if (totalTokens > 0 && room == 0) {
+            text = tr("This conversation is full: %1 of %2 tokens. Start a new chat to go on.")
+                       .arg(locale.toString(usedTokens), locale.toString(totalTokens));
+        } else if (totalTokens > 0 && tokens > room) {
+            text = tr("This message is too long: it takes %1, and this conversation has room for "
+                      "%2.")
+                       .arg(priceText(), locale.toString(room));
         } else if (totalTokens > 0 && double(usedTokens) >= kNearlyFull * double(totalTokens)) {
             text = tr("This conversation is %1 % full: %2 of %3 tokens.")
                        .arg(locale.toString(std::min<qint64>(100, usedTokens * 100 / totalTokens)),

@@ -343,6 +343,10 @@ private slots:
         QVERIFY2(line().contains("too long"), qPrintable(line()));
         composer.setTokenPrice(-1);
         QVERIFY2(line().contains("87 %"), qPrintable(line()));
+        composer.setContextUse(4000, 4000);
+        QVERIFY2(line().startsWith("This conversation is full"), qPrintable(line()));
+        composer.setTokenPrice(1);
+        QVERIFY2(line().startsWith("This conversation is full"), qPrintable(line()));
     }
 
     void aProblemWithAFileIsReadWhole() {

@@ -2,7 +2,7 @@
 import datetime
 
 from . import help, lists, numbers, pictures, talk
-from .words import plain
+from .words import plain, spell
 
 STRENGTHS = ["low", "medium", "high", "xhigh"]
 DEFAULT = "You are a helpful AI assistant.\nKnowledge cutoff: 2026-01-04.\nCurrent date: {d}."
@@ -68,6 +68,7 @@ def styled(rng, split, s):
     def turn():
         while True:
             t = single(rng, split, s, rng.choice(["numbers", "lists", "talk", "help"]), None)
+            t.answer = t.answer.replace(spell(" "), " ")  # changed, it has other tokens anyway
             if "\n" not in t.answer and "\"" not in t.answer and "\x02" not in t.answer and len(
                     t.answer) < 90 and "°" not in t.answer:
                 break

@@ -7,16 +7,41 @@ from .words import CITY, COLOURS, FIRST, LAST, MONTHS, THING, WORD, Turn, frame,
 ORD = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"]
 
 
-def _show(rng, items):
-    return rng.choice([", ", ", ", ", ", " ", "\n", "; "]).join(map(str, items))
+def _asked(rng, wording, items):
+    """The question about the items, which are put in for {l}: in a row, or a line each."""
+    items = [str(x) for x in items]
+    sep = rng.choice([", ", ", ", ", ", " ", "\n", "; "])
+    if sep == "\n":
+        if wording.endswith("{l}") and rng.random() < .7:
+            wording = wording[:-3].rstrip() + "\n" * rng.choice([1, 1, 2]) + "{l}"
+        alone = "\n{l}" in wording or wording.startswith("{l}\n")
+        if alone and not items[0].isdigit():
+            mark = rng.choice(["", "", "", "- ", "- ", "* ", "{n}. "])
+            items = [mark.replace("{n}", str(i + 1)) + x for i, x in enumerate(items)]
+    elif sep == ", " and rng.random() < .08:
+        items = [f'"{x}"' for x in items]
+    return wording.format(l=sep.join(items))
+
+
+def _doubled(rng, items):
+    """now and then with one of them twice"""
+    items = list(items)
+    if rng.random() < .1:
+        items.insert(rng.randrange(len(items) + 1), rng.choice(items))
+    return items
+
+
+def _compared(row, sign):
+    """a < b = b < c"""
+    return str(row[0]) + "".join(f" {'=' if x == y else sign} {y}" for x, y in zip(row, row[1:]))
 
 
 def _words_turn(rng, wording, items, answer, think, then):
-    """A question about the words `items`, which are put in for {l}. At the start of a line a word
-    has other tokens than behind a space. Answer and thinking copy such a word with the tokens it
+    """A question about words. At the start of a line and behind a quotation mark a word has other
+    tokens than behind a space. Answer and thinking copy such a word with the tokens it
     was asked with, the space being a token of its own: then the model need not know the word."""
-    text = wording.format(l=_show(rng, items))
-    raw = [re.escape(x) for x in items if re.search(rf"^{re.escape(x)}(?!\w)", text, re.M)]
+    text = _asked(rng, wording, items)
+    raw = [x for x in map(re.escape, items) if re.search(rf"(?<![ \w]){x}(?!\w)", text)]
     if raw:
         space = re.compile(rf" (?=(?:{'|'.join(raw)})(?!\w))")
         answer, think = (space.sub(spell(" "), t) for t in (answer, think))
@@ -95,6 +120,8 @@ def sort_numbers(rng, split, s):
         v = rng.sample(range(1, top), n)
         if held("sort", *v) == (split == "test"):
             break
+    v = _doubled(rng, v)
+    n = len(v)
     up = rng.random() < .6
     r = sorted(v, reverse=not up)
     w = ([
@@ -118,9 +145,8 @@ def sort_numbers(rng, split, s):
         think = (f"There are {n} numbers. I always take the {'smallest' if up else 'largest'} "
                  f"one that is left: " + ", then ".join(map(str, r)) + ".")
         if s == 3:
-            think += "\nCheck: " + (" < " if up else " > ").join(map(
-                str, r)) + f"; {n} numbers. Correct."
-    return Turn(frame(rng, w, split).format(l=_show(rng, v)),
+            think += f"\nCheck: {_compared(r, '<' if up else '>')}; {n} numbers. Correct."
+    return Turn(_asked(rng, frame(rng, w, split), v),
                 a,
                 think,
                 kind="lists",
@@ -133,6 +159,8 @@ def sort_words(rng, split, s):
     v = pool.sample(rng, split, n)
     if len({x[:2].lower() for x in v}) < n:  # the first two letters decide
         return sort_words(rng, split, s)
+    v = _doubled(rng, v)
+    n = len(v)
     r = sorted(v, key=str.lower)
     w = [
         "Sort these words: {l}", "Sort alphabetically: {l}",
@@ -149,13 +177,14 @@ def sort_words(rng, split, s):
         f"I look at the first letters: {first}.\nIn order: {order}.",
     ][min(s, 2)]
     if s == 3:
-        think += "\nCheck: " + " < ".join(x[:2].lower() for x in r) + f"; {n} words. Correct."
+        think += f"\nCheck: {_compared([x[:2].lower() for x in r], '<')}; {n} words. Correct."
     return _words_turn(rng, frame(rng, w, split), v, ", ".join(r), think, [_follow_list(r, False)])
 
 
 def count_items(rng, split, s):
-    n = rng.randint(2, 9)
-    v = rng.choice([FIRST, THING, WORD, CITY]).sample(rng, split, n)
+    v = rng.choice([FIRST, THING, WORD, CITY]).sample(rng, split, rng.randint(2, 9))
+    v = _doubled(rng, v)
+    n = len(v)
     w = [
         "How many items are in this list: {l}", "Count the items: {l}",
         "How many words are there: {l}", "How many are these? {l}", "Count these: {l}",
@@ -182,7 +211,6 @@ def list_number(rng, split, s):
                   rng.choice([20, 100, 1000]) if k != "sum" else rng.choice([10, 20, 60])), n)
         if held("ln", *v) == (split == "test"):
             break
-    l = _show(rng, v)
     if k == "sum":
         w = [
             "What is the sum of {l}?", "Add these numbers: {l}", "Sum up {l}", "Sum: {l}",
@@ -201,7 +229,10 @@ def list_number(rng, split, s):
                 bs.append(f"{back} - {x} = {back - x}")
                 back -= x
             think += "\nCheck: " + "; ".join(bs) + ". Correct."
-        return Turn(frame(rng, w, split).format(l=l), f"The sum is {tot}.", think, kind="lists")
+        return Turn(_asked(rng, frame(rng, w, split), v),
+                    f"The sum is {tot}.",
+                    think,
+                    kind="lists")
     r = max(v) if k == "largest" else min(v)
     w = [[
         "What is the largest of {l}?", "Which number is the largest: {l}",
@@ -221,12 +252,16 @@ def list_number(rng, split, s):
              "numbers: " + ", ".join(run) + ".")
     if s == 3:
         think += "\nCheck: sorted they are " + ", ".join(map(str, sorted(v))) + ". Correct."
-    return Turn(frame(rng, w, split).format(l=l), f"The {k} number is {r}.", think, kind="lists")
+    return Turn(_asked(rng, frame(rng, w, split), v),
+                f"The {k} number is {r}.",
+                think,
+                kind="lists")
 
 
 def reverse_list(rng, split, s):
-    n = rng.randint(3, 6)
-    v = rng.choice([FIRST, THING, WORD, CITY]).sample(rng, split, n)
+    v = rng.choice([FIRST, THING, WORD, CITY]).sample(rng, split, rng.randint(3, 6))
+    v = _doubled(rng, v)
+    n = len(v)
     w = [
         "Reverse this list: {l}", "Reverse the order: {l}", "Write this list backwards: {l}",
         "Turn this list around: {l}", "Put this list in reverse order: {l}",

@@ -158,13 +158,16 @@ def operands(rng, op):
         n = rng.choice([1, 2, 2, 3, 3, 3, 4])
         m = rng.choice([max(1, n - 1), n, n])
         a, b = d(n), d(m)
+        if rng.random() < .06:
+            a = rng.choice([1, 1, 2, 5]) * 10**rng.randint(2, 4)
         if op == "-" and a < b and rng.random() < 0.85:
             a, b = b, a
         return a, b
     if op == "×":
         r = rng.random()
-        a, b = (d(1), d(1)) if r < .2 else (d(2), rng.randint(2, 9)) if r < .5 else (
-            d(3), rng.randint(2, 9)) if r < .7 else (d(2), d(2))
+        a, b = (d(1), d(1)) if r < .2 else (d(2), rng.randint(2, 9)) if r < .45 else (
+            d(3), rng.randint(2, 9)) if r < .6 else (d(2), d(2)) if r < .85 else (
+                d(3), d(2)) if r < .95 else (d(4), rng.randint(2, 9))
         return (a, b) if rng.random() < .8 else (b, a)
     b = rng.randint(2, 12)
     q = d(rng.choice([1, 2, 2, 3]))
@@ -226,6 +229,11 @@ def on_result(value):
 def calculate(rng, split, s):
     op = rng.choice("++--××÷")
     a, b = numbers_for(rng, split, op)
+    if op == "÷" and split == "train" and rng.random() < .04:
+        return Turn(frame(rng, WORDING[op], split).format(a=a, b=0),
+                    "No number can be divided by zero.",
+                    "" if s == 0 else "This is a division by zero.",
+                    kind="arithmetic")
     c = OPS[op](a, b)
     easy = a < 11 and b < 11
     q = frame(rng, WORDING[op], split).format(a=a, b=b)
@@ -245,7 +253,9 @@ def divide_rest(rng, split, s):
         a = rng.randint(b + 1, 900)
         if a % b and held("rest", a, b) == (split == "test"):
             break
-    q = frame(rng, [
+    # training also asks as if nothing remained
+    plainly = split == "train" and rng.random() < .4
+    q = frame(rng, WORDING["÷"] if plainly else [
         "What is the remainder of {a} divided by {b}?", "{a} divided by {b} with remainder",
         "Divide {a} by {b} and give the remainder.", "What is {a} mod {b}?",
         "{a} / {b}, what remains?", "How much remains when {a} is divided by {b}?"
@@ -646,6 +656,6 @@ def today(rng, split, s, date):
     return Turn(q, f"{word} {e}.", think, kind="dates")
 
 
-TASKS = [(calculate, 9), (chain, 4), (story, 4), (percent, 1.5), (divide_rest, 1), (compare, .7),
+TASKS = [(calculate, 9), (chain, 4), (story, 4), (percent, 1.5), (divide_rest, 1.5), (compare, .7),
          (units, 4), (weekday, 1.5), (date_after, 2), (days_between, 1), (leap, .7),
          (month_length, .3)]

@@ -742,6 +742,9 @@ class Unknown(Scene):
         k = rng.randrange(4)
         if k == 0:
             c = noise(rng, w, h)
+        elif k == 3 and rng.random() < .6:  # one strong colour, also in the least sizes
+            w, h = (rng.choice([28, rng.randint(28, 120), rng.randint(28, 300)]) for _ in range(2))
+            c = Canvas(w, h, tuple(rng.randrange(256) for _ in range(3)))
         elif k == 1:
             for _ in range(rng.randint(20, 200)):
                 x, y, r = rng.randint(0, w), rng.randint(0, h), rng.uniform(1, 14)
@@ -776,7 +779,7 @@ SCENES = [(Shapes, 4.4), (Text, 4.2), (Dialog, 1.8), (Chart, 4.2), (Table, 3.6)]
 
 
 def scene(rng, split, kinds=SCENES):
-    if split == "train" and rng.random() < .03:
+    if split == "train" and rng.random() < .04:
         return Unknown(rng, split)
     return rng.choices([k for k, _ in kinds], [w for _, w in kinds])[0](rng, split)
 

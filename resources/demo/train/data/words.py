@@ -216,6 +216,15 @@ def usable(frames, more=()):
     return _usable[key]
 
 
+def on_own_line(rng, t):
+    """What a question is about, now and then on a line of its own: "Spell this word:", and below it
+    {w}."""
+    m = re.fullmatch(r"(.+) (\{[lpwt]\})[.?]?", t)
+    if m and rng.random() < (.3 if m[1].endswith(":") else .05):
+        return m[1] + "\n" + m[2]
+    return t
+
+
 def frame(rng, frames, split, free=True):
     """One wording. The last fifth of every list (at least one) is kept for the evaluation;
     training adds the wordings of wordings.txt and patterns.txt and varies what it draws. `free`
@@ -232,7 +241,7 @@ def frame(rng, frames, split, free=True):
         t = expand(rng, rng.choices(ok, cum_weights=weights)[0])
         if near.same(t) and t not in frames[:cut]:
             continue
-        return vary(rng, t, near) if free else t
+        return on_own_line(rng, vary(rng, t, near)) if free else t
     raise RuntimeError(f"no wording left for {frames[0]}")
 
 
