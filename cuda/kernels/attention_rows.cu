@@ -221,7 +221,7 @@ extern "C" __global__ void __launch_bounds__(128)
 
 // Registers such that a block of the product that follows (up to 8 rows) can start beside one of
 // attention_finish: a quarter of a multiprocessor has 512 a lane, 3 warps take 96 and 2 these.
-#if __CUDA_ARCH__ >= 900 && (__CUDACC_VER_MAJOR__ > 12 || __CUDACC_VER_MINOR__ >= 4)
+#if __CUDA_ARCH__ >= 900 && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1204
 #    define GLINT_FINISH_BOUNDS __maxnreg__(112) // known from CUDA 12.4 on
 #else
 #    define GLINT_FINISH_BOUNDS __launch_bounds__(256)

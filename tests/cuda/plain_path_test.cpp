@@ -5,11 +5,7 @@
 
 namespace cuda::test {
 
-TEST(PlainPath, ComputesAsTheProcessorDoes) {
-    const KernelSet oldest = oldestKernels();
-    auto backend = CudaBackend::make(oldest.options); // with its self test
-    EXPECT_TRUE(backend.ok()) << (backend ? "" : backend.error().message);
-}
+namespace {
 
 // An answer of the demo trio as cards with these options write it, and as this card does.
 void expectTheSameText(const CudaOptions& options) {
@@ -22,6 +18,14 @@ void expectTheSameText(const CudaOptions& options) {
     ASSERT_TRUE(b.end.ok()) << b.end.error().message;
     EXPECT_GT(a.text.size(), 40u);
     EXPECT_EQ(a.text, b.text);
+}
+
+} // namespace
+
+TEST(PlainPath, ComputesAsTheProcessorDoes) {
+    const KernelSet oldest = oldestKernels();
+    auto backend = CudaBackend::make(oldest.options); // with its self test
+    EXPECT_TRUE(backend.ok()) << (backend ? "" : backend.error().message);
 }
 
 TEST(PlainPath, WritesTheSameText) {

@@ -38,8 +38,8 @@ def _compared(row, sign):
 
 def _words_turn(rng, wording, items, answer, think, then):
     """A question about words. At the start of a line and behind a quotation mark a word has other
-    tokens than behind a space. Answer and thinking copy such a word with the tokens it
-    was asked with, the space being a token of its own: then the model need not know the word."""
+    tokens than behind a space. Answer and thinking copy such a word with the tokens it was asked
+    with, the space being a token of its own: then the model need not know the word."""
     text = _asked(rng, wording, items)
     raw = [x for x in map(re.escape, items) if re.search(rf"(?<![ \w]){x}(?!\w)", text)]
     if raw:
