@@ -106,7 +106,8 @@ public:
                      float postEps) override;
     void matmulAdd(const engine::Weight& weight, const engine::Activations& in,
                    const engine::NormSpec* post, engine::Tensor x, engine::Tensor scratch,
-                   const engine::NormSpec* next, engine::Activations& out) override;
+                   const engine::NormSpec* next, engine::Activations& out,
+                   engine::Tensor tap) override;
     void matmulSwiglu(const engine::Weight& gate, const engine::Weight& up,
                       const engine::Activations& in, engine::Tensor gateRows, engine::Tensor upRows,
                       engine::Activations& out) override;

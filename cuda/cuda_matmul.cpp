@@ -166,24 +166,26 @@ void CudaBackend::matmul(std::span<const MatmulJob> jobs, const Activations& x) 
 // ---- fused operations
 
 void CudaBackend::matmulAdd(const Weight& weight, const Activations& in, const NormSpec* post,
-                            Tensor x, Tensor scratch, const NormSpec* next, Activations& out) {
+                            Tensor x, Tensor scratch, const NormSpec* next, Activations& out,
+                            Tensor tap) {
     if (in.rows > kMaxStepRows && x.columns <= RowOps::kMaxResidualColumns) {
         const MatmulJob job[] = {{&weight, scratch}};
         matmul(job, in);
         QuantizedRows target;
         if (next) target = fill(out, x.rows, x.columns);
         m_rowOps->residual(scratch, post, x, next, target);
+        if (!tap.empty()) copy(x, tap);
         return;
     }
     const CudaWeight* const weights[] = {&own(weight)};
     PartialSums sums[1];
     if (x.columns > RowOps::kMaxGlueColumns || !runStep(weights, own(in), sums)) {
-        Backend::matmulAdd(weight, in, post, x, scratch, next, out);
+        Backend::matmulAdd(weight, in, post, x, scratch, next, out, tap);
         return;
     }
     QuantizedRows target;
     if (next) target = fill(out, x.rows, x.columns);
-    m_rowOps->residualGlue(sums[0], post, x, next, target);
+    m_rowOps->residualGlue(sums[0], post, x, next, target, tap);
 }
 
 void CudaBackend::matmulSwiglu(const Weight& gate, const Weight& up, const Activations& in,

@@ -57,6 +57,7 @@ constexpr int ceilDivide(int value, int by) {
     return (value + by - 1) / by;
 }
 
+constexpr int kLongSegment = 13;   // units; short ones have 8 (int8_format.h)
 constexpr int kSumBytes = 16 * 32; // of a tile of weights and one of rows
 
 // Bytes that the copies of one multiprocessor need under way for the full rate of an H200: 4.4 TB/s
@@ -165,8 +166,11 @@ void GemmRows::run(std::span<const Job> jobs, const ActivationTile* activations,
         const TypeKernels& kernels = kernelsOf(types.list[i]);
         KernelId kernel = rows <= kTileRows ? kernels.upTo8 : kernels.upTo16;
         // Three or four jobs are the projections before attention, whose kernel for two types
-        // leaves room for what follows (gemm_rows.cu). Its second group may be empty.
-        if (kernel == KernelId::gemm_rows_q4_k_16 && jobs.size() > 2)
+        // leaves room for what follows (gemm_rows.cu). Its second group may be empty. A block of
+        // short segments has few warps, and with as few registers finds room beside a block of
+        // attention_finish.
+        if (kernel == KernelId::gemm_rows_q4_k_16 &&
+            (jobs.size() > 2 || jobs[0].layout->segmentUnits < kLongSegment))
             kernel = KernelId::gemm_rows_q4_k_q6_k_16;
         launch(jobs, {types.list[i]}, activations, rows, kernel, sums);
     }
@@ -189,7 +193,7 @@ void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType
     for (const QuantType type : types) {
         GemmRowsGroup& group = args.groups[count++] = groupOf(jobs, type);
         group.stages = std::clamp((most - kRingHeadBytes) / group.itemBytes, 1, kMaxStages);
-        if (shape.segmentUnits != 13 || group.stages == 1) turns = 1;
+        if (shape.segmentUnits < kLongSegment || group.stages == 1) turns = 1;
     }
     const std::span<GemmRowsGroup> groups(args.groups, count);
     planRuns(groups, args.segments, m_launcher.multiprocessors());

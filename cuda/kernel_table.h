@@ -14,7 +14,7 @@ enum class KernelId : std::uint16_t {
     kCount
 };
 
-// Shared memory of a kernel whose stages are as many as the card has room for.
+// As much as the card has room for beside the kernel's own variables.
 inline constexpr int kAllShared = 1 << 20;
 
 struct KernelInfo {

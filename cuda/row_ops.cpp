@@ -361,8 +361,23 @@ void RowOps::softcap(Tensor z, float scale, float cap) {
 
 // ---- fused steps
 
+// With the blocks spread over all multiprocessors. Where kernels overlap, blocks start as soon as a
+// multiprocessor has room, and those that get free first would take most of them and fetch their
+// sums one after the other; so a block asks for so much shared memory that no more fit than must.
+// Not with few rows: there a block is so small that it starts beside the product before it.
+void RowOps::runEvenly(KernelId kernel, LaunchShape shape, std::int64_t rows, const auto& args) {
+    const unsigned blocks = shape.gridX * shape.gridY;
+    const auto multiprocessors = static_cast<unsigned>(m_launcher.multiprocessors());
+    const unsigned perMultiprocessor = (blocks + multiprocessors - 1) / multiprocessors;
+    // The card adds 1 KiB to what a block asks for, so one more than that does not fit.
+    if (m_launcher.computeCapability() >= 90 && rows > kTileRows)
+        shape.sharedBytes =
+            static_cast<unsigned>(m_launcher.sharedBytesPerBlock()) / (perMultiprocessor + 1);
+    m_launcher.run(kernel, shape, args);
+}
+
 void RowOps::residualGlue(const PartialSums& y, const NormSpec* post, Tensor x,
-                          const NormSpec* next, const QuantizedRows& out) {
+                          const NormSpec* next, const QuantizedRows& out, Tensor tap) {
     CHECK(isF32(x) && x.columns > 0 && x.columns <= kMaxGlueColumns);
     CHECK(x.rows > 0 && x.rows <= kMaxStepRows && y.columns == x.rows && y.segments > 0);
     CHECK(y.rowTiles == (x.columns + 15) / 16);
@@ -381,6 +396,11 @@ void RowOps::residualGlue(const PartialSums& y, const NormSpec* post, Tensor x,
         args.nextGamma = vector(next->gamma, x.columns);
         args.nextEps = next->eps;
     }
+    if (!tap.empty()) {
+        CHECK(isF32(tap) && sameShape(tap, x));
+        args.tap = floats(tap);
+        args.tapStride = stride(tap);
+    }
     const auto units = static_cast<unsigned>(unitsOf(x.columns));
     const auto rows = static_cast<unsigned>(x.rows);
     LaunchShape shape;
@@ -388,7 +408,7 @@ void RowOps::residualGlue(const PartialSums& y, const NormSpec* post, Tensor x,
         shape.gridX = kGlueCluster;
         shape.gridY = rows;
         shape.threads = 32 * ((units + kGlueCluster - 1) / kGlueCluster);
-        m_launcher.run(KernelId::glue_residual_cluster, shape, args);
+        runEvenly(KernelId::glue_residual_cluster, shape, x.rows, args);
     } else {
         shape.gridX = rows;
         shape.threads = 32 * units;
@@ -409,7 +429,7 @@ void RowOps::swigluGlue(const PartialSums& gate, const PartialSums& up, std::int
     shape.gridX = static_cast<unsigned>(args.out.tilesPerUnit);
     shape.gridY = static_cast<unsigned>(unitsOfRow(columns));
     shape.threads = 32 * static_cast<unsigned>(std::min<std::int64_t>(gate.columns, kTileRows));
-    m_launcher.run(KernelId::glue_swiglu, shape, args);
+    runEvenly(KernelId::glue_swiglu, shape, gate.columns, args);
 }
 
 // ---- logits

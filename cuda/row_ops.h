@@ -78,9 +78,10 @@ public:
     // Widest row that residualGlue takes.
     static const std::int64_t kMaxGlueColumns;
     // The end of Backend::matmulAdd, y being what the product wrote: x += norm(y), `post` null:
-    // without the norm; then, unless `next` is null, out = the 8-bit form of norm(x).
+    // without the norm; then, unless `next` is null, out = the 8-bit form of norm(x). tap: as
+    // there.
     void residualGlue(const PartialSums& y, const engine::NormSpec* post, engine::Tensor x,
-                      const engine::NormSpec* next, const QuantizedRows& out);
+                      const engine::NormSpec* next, const QuantizedRows& out, engine::Tensor tap);
     // The end of Backend::matmulSwiglu: out = the 8-bit form of swiglu(gate, up). columns: rows of
     // either weight.
     void swigluGlue(const PartialSums& gate, const PartialSums& up, std::int64_t columns,
@@ -96,6 +97,7 @@ public:
                      engine::Tensor values, engine::Tensor ids);
 
 private:
+    void runEvenly(KernelId kernel, LaunchShape shape, std::int64_t rows, const auto& args);
     void normalize(KernelId wide, KernelId narrow, engine::Tensor x, engine::Tensor gamma,
                    engine::Tensor beta, float eps, engine::Tensor out);
     void quantizeEach(KernelId kernel, engine::Tensor x, engine::Tensor y,

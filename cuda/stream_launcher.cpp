@@ -69,7 +69,11 @@ Result<void> StreamLauncher::findKernels(std::span<const KernelImage> images) {
         if (driver.cuModuleGetFunction(&function, module, name.c_str()) != CUDA_SUCCESS)
             return Error{ErrorCode::Internal,
                          "the kernel " + name + " is not in this program's images"};
-        const int bytes = info.sharedBytes == kAllShared ? m_sharedBytes : info.sharedBytes;
+        int own = 0, bytes = info.sharedBytes;
+        const CUresult asked =
+            driver.cuFuncGetAttribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+        if (asked != CUDA_SUCCESS) return driver.error(asked, "asking what kernels need");
+        if (bytes == kAllShared) bytes = m_sharedBytes - own;
         if (bytes > m_sharedBytes) continue;
         if (bytes > 0) {
             const CUresult set = driver.cuFuncSetAttribute(
@@ -108,10 +112,6 @@ Result<void> StreamLauncher::limitStack() {
     const CUresult set = driver.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, std::size_t(most));
     if (set != CUDA_SUCCESS) return driver.error(set, "preparing the kernels");
     return {};
-}
-
-int StreamLauncher::sharedOf(const KernelInfo& info) const {
-    return info.sharedBytes == kAllShared ? m_sharedBytes : info.sharedBytes;
 }
 
 void StreamLauncher::launch(KernelId kernel, const LaunchShape& shape, const void* args,

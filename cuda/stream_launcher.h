@@ -45,7 +45,6 @@ private:
     engine::Result<void> loadImages(std::span<const KernelImage> images);
     engine::Result<void> findKernels(std::span<const KernelImage> images);
     engine::Result<void> limitStack();
-    int sharedOf(const KernelInfo& info) const; // most that it is launched with here
 
     Context& m_context;
     int m_capability = 0;

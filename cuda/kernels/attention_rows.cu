@@ -29,6 +29,8 @@
 namespace cuda {
 namespace {
 
+constexpr int kMergedAtOnce = 32; // units, a lane each
+
 // How the keys that the call sees are cut into units. attention_rows and the merge agree on it.
 struct UnitPlan {
     int firstPosition;
@@ -45,7 +47,11 @@ __device__ __forceinline__ UnitPlan planUnits(const AttentionArgs& a) {
     plan.firstPosition = __ldcg(a.positions); // maybe before waitForPrevious: not from the L1
     const int firstTile = max(0, plan.firstPosition - a.left) / kKeyTile;
     const int endTile = (plan.firstPosition + a.rows - 1) / kKeyTile + 1;
-    const bool byTile = (endTile - firstTile) * a.kvHeads * itemBlocks(a) <= a.tileItems;
+    const int tiles = endTile - firstTile, items = tiles * a.kvHeads * itemBlocks(a);
+    // More units than lanes take the merge a second round; where that is many rows', short splits
+    // cost less.
+    const bool shortSplits = a.splitTiles <= kLimitedSplitTiles && tiles > kMergedAtOnce;
+    const bool byTile = items <= (shortSplits ? (a.tileItems - 1) / 2 : a.tileItems);
     plan.tilesPerUnit = byTile ? 1 : a.splitTiles;
     plan.firstUnit = firstTile / plan.tilesPerUnit;
     plan.endUnit = (endTile - 1) / plan.tilesPerUnit + 1;
@@ -123,10 +129,19 @@ template<int D, bool kEight> __device__ __forceinline__ void attentionRows(const
     if (waits) waitForPrevious(); // a block without work; what follows relies on all of them
 }
 
+// How a unit is merged into its split, for all columns of a row and head. The lanes compute these
+// for a unit each and leave them in shared memory: to shuffle them out of the registers takes four
+// instructions a unit, in which 16 rows spend a microsecond.
+struct alignas(16) UnitMerge {
+    float keep, take, l;
+    std::int32_t holds; // the row sees something in it
+};
+
 // One column of the result: row `row`, query head `head`, column `column` of it; called by a warp
-// with 32 columns of one head.
+// with 32 columns of one head. merges: shared memory of the warp's own.
 __device__ __forceinline__ float mergedColumn(const AttentionArgs& a, const UnitPlan& plan, int row,
-                                              int head, int column, int lane) {
+                                              int head, int column, int lane,
+                                              UnitMerge (&merges)[kMergedAtOnce]) {
     const int kvHead = head / a.ratio, r = row * a.ratio + head % a.ratio;
     const int queryTile = r / kQueryTile, rowOfTile = r % kQueryTile;
     const float* const states = a.states + stateIndex(a, 0, kvHead, queryTile);
@@ -134,29 +149,28 @@ __device__ __forceinline__ float mergedColumn(const AttentionArgs& a, const Unit
         std::int64_t(a.kvHeads) * a.queryTiles * stateFloats(a.headSize); // of a unit
     const float* const values = states + rowOfTile * a.headSize + column;
     const float* const sums = states + kQueryTile * a.headSize + 2 * rowOfTile;
+    const auto isUnit = [&](int unit) { return unit >= plan.firstUnit && unit < plan.endUnit; };
+    const auto sumsOf = [&](int unit) { // m and l
+        if (!isUnit(unit)) return make_float2(minusInfinity(), 0.0f);
+        return *reinterpret_cast<const float2*>(sums + (unit - plan.firstUnit) * stride);
+    };
+    const auto valueOf = [&](int unit) { // what an empty state holds is not used
+        return isUnit(unit) ? values[(unit - plan.firstUnit) * stride] : 0.0f;
+    };
 
-    // Units that make a split. 32 units are looked at together, a lane each, from the start of a
-    // split; maxima up to a unit need no order, and give the factors of all merges at once.
+    // Units that make a split. As many as there are lanes are looked at together, from the start of
+    // a split; maxima up to a unit need no order, and give the factors of all merges at once.
     const int splitUnits = a.splitTiles / plan.tilesPerUnit;
     const int place = lane % splitUnits;
     float totalM = minusInfinity(), totalL = 0.0f, total = 0.0f;
     float splitL = 0.0f, split = 0.0f;
-    for (int base = plan.firstUnit / splitUnits * splitUnits; base < plan.endUnit; base += 32) {
-        const int unit = base + lane;
-        float m = minusInfinity(), l = 0.0f;
-        if (unit >= plan.firstUnit && unit < plan.endUnit) {
-            const float2 pair =
-                *reinterpret_cast<const float2*>(sums + (unit - plan.firstUnit) * stride);
-            m = pair.x, l = pair.y;
-        }
-        float o[32]; // all loads in flight; what an empty state holds is not used
+    for (int base = plan.firstUnit / splitUnits * splitUnits; base < plan.endUnit;
+         base += kMergedAtOnce) {
+        const float2 ml = sumsOf(base + lane);
+        const float m = ml.x, l = ml.y;
+        float o[kMergedAtOnce]; // all loads in flight
 #pragma unroll
-        for (int i = 0; i < 32; ++i) {
-            const int source = base + i;
-            o[i] = 0.0f;
-            if (source >= plan.firstUnit && source < plan.endUnit)
-                o[i] = values[(source - plan.firstUnit) * stride];
-        }
+        for (int i = 0; i < kMergedAtOnce; ++i) o[i] = valueOf(base + i);
 
         float splitM = m; // of this unit and those before it in its split
         for (int step = 1; step < splitUnits; step *= 2) {
@@ -166,6 +180,9 @@ __device__ __forceinline__ float mergedColumn(const AttentionArgs& a, const Unit
         float before = __shfl_up_sync(kWholeWarp, splitM, 1);
         if (place == 0) before = minusInfinity();
         const MergeFactors inSplit = mergeFactors(before, m);
+        __syncwarp(); // the last ones have been read
+        merges[lane] = {inSplit.keep, inSplit.take, l, m > minusInfinity()};
+        __syncwarp();
 
         float all = m; // of this unit and all before it
 #pragma unroll
@@ -179,16 +196,16 @@ __device__ __forceinline__ float mergedColumn(const AttentionArgs& a, const Unit
         if (lane == place) beforeSplit = totalM;
         const MergeFactors inTotal = mergeFactors(beforeSplit, splitM);
 
-        const int count = min(32, plan.endUnit - base);
+        const int count = min(kMergedAtOnce, plan.endUnit - base);
 #pragma unroll
-        for (int i = 0; i < 32; ++i) {
+        for (int i = 0; i < kMergedAtOnce; ++i) {
             if (i >= count) break;
+            const UnitMerge unit = merges[i];
             MergeFactors f;
-            f.keep = __shfl_sync(kWholeWarp, inSplit.keep, i);
-            f.take = __shfl_sync(kWholeWarp, inSplit.take, i);
-            const bool holds = __shfl_sync(kWholeWarp, m, i) > minusInfinity();
-            split = merged(split, holds ? o[i] : 0.0f, f);
-            splitL = merged(splitL, __shfl_sync(kWholeWarp, l, i), f);
+            f.keep = unit.keep;
+            f.take = unit.take;
+            split = merged(split, unit.holds ? o[i] : 0.0f, f);
+            splitL = merged(splitL, unit.l, f);
             if (i % splitUnits == splitUnits - 1 || i == count - 1) {
                 f.keep = __shfl_sync(kWholeWarp, inTotal.keep, i);
                 f.take = __shfl_sync(kWholeWarp, inTotal.take, i);
@@ -206,6 +223,7 @@ __device__ __forceinline__ float mergedColumn(const AttentionArgs& a, const Unit
 
 extern "C" __global__ void __launch_bounds__(128)
     attention_merge(const __grid_constant__ AttentionArgs a) {
+    __shared__ UnitMerge merges[4][kMergedAtOnce];
     waitForPrevious();
     letNextStart();
     const int lane = threadIdx.x % 32;
@@ -216,11 +234,11 @@ extern "C" __global__ void __launch_bounds__(128)
     const UnitPlan plan = planUnits(a);
     const int head = first / a.headSize;
     a.out[row * a.outStride + first + lane] =
-        mergedColumn(a, plan, row, head, first % a.headSize + lane, lane);
+        mergedColumn(a, plan, row, head, first % a.headSize + lane, lane, merges[threadIdx.x / 32]);
 }
 
-// Registers such that a block of the product that follows (up to 8 rows) can start beside one of
-// attention_finish: a quarter of a multiprocessor has 512 a lane, 3 warps take 96 and 2 these.
+// Registers such that a block of the product that follows (gemm_rows with 96) can start beside one
+// of attention_finish: a quarter of a multiprocessor has 512 a lane, 3 warps take 96 and 2 these.
 #if __CUDA_ARCH__ >= 900 && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1204
 #    define GLINT_FINISH_BOUNDS __maxnreg__(112) // known from CUDA 12.4 on
 #else
@@ -231,6 +249,7 @@ extern "C" __global__ void __launch_bounds__(128)
 extern "C" __global__ void GLINT_FINISH_BOUNDS
 attention_finish(const __grid_constant__ AttentionFinishArgs f) {
     __shared__ __align__(16) float unitRow[kUnitColumns];
+    __shared__ UnitMerge merges[8][kMergedAtOnce];
     const AttentionArgs& a = f.attention;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int unit = blockIdx.x, row = blockIdx.y;
@@ -247,7 +266,8 @@ attention_finish(const __grid_constant__ AttentionFinishArgs f) {
         if (f.attended)
             value = f.attended[row * f.attendedStride + first + lane];
         else
-            value = mergedColumn(a, plan, row, first / a.headSize, first % a.headSize + lane, lane);
+            value = mergedColumn(a, plan, row, first / a.headSize, first % a.headSize + lane, lane,
+                                 merges[warp]);
     }
     unitRow[warp * 32 + lane] = value;
     __syncthreads();

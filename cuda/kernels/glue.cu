@@ -1,9 +1,10 @@
 // What stands between two matrix products of a pass with at most 16 rows, each in one kernel.
 //
 // Math: glue_residual: y = the product's segments in ascending order; y = rms norm of y (optional);
-//   x += y; the 8-bit form of rms norm of x (optional). glue_swiglu: g and u = the segments of two
-//   products; the 8-bit form of g * sigmoid(g) * u. All by the functions of row_math.cuh, so the
-//   bits are those of the separate kernels in rows.cu; the 8-bit form is that of int8_format.h.
+//   x += y; a copy of x and the 8-bit form of rms norm of x (both optional). glue_swiglu: g and u =
+//   the segments of two products; the 8-bit form of g * sigmoid(g) * u. All by the functions of
+//   row_math.cuh, so the bits are those of the separate kernels in rows.cu; the 8-bit form is that
+//   of int8_format.h.
 // Shapes: PartialSums and ActivationTile (formats.h); x F32, any stride. glue_residual: up to 32
 //   units of 256 columns (the model: 26).
 // Traffic: per row glue_residual reads 4 bytes per segment and column (the model: 2 or 6 segments,
@@ -99,6 +100,7 @@ __device__ __forceinline__ void residualUnit(const GlueResidualArgs& a, std::int
 #pragma unroll
     for (int i = 0; i < 8; ++i) x.v[i] = __fadd_rn(x.v[i], y.v[i]);
     storeUnit(xRow, first, columns, lane, x);
+    if (a.tap) storeUnit(a.tap + row * a.tapStride, first, columns, lane, x);
     if (!a.hasNext) return;
     exchange.share(nextSums, unit, unitSquares(x), lane);
     if (unit >= units) return;

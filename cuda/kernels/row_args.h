@@ -110,13 +110,14 @@ struct RowCopyArgs {
     std::int32_t wordBytes = 0; // 16, 4 or 2: divides everything above
 };
 
-// x += norm(sum of the segments of y); out = records of norm(x).
+// x += norm(sum of the segments of y), and a copy of x; out = records of norm(x).
 struct GlueResidualArgs {
     PartialSums y;
     float* x = nullptr;
+    float* tap = nullptr;             // null: no copy
     const float* postGamma = nullptr; // null: none (but the norm itself where hasPost)
     const float* nextGamma = nullptr;
-    std::int64_t xStride = 0;
+    std::int64_t xStride = 0, tapStride = 0;
     RecordRows out; // columns: of x; rows; the rest only where hasNext
     float postEps = 0, nextEps = 0;
     std::int32_t hasPost = 0, hasNext = 0;

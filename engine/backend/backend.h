@@ -277,9 +277,11 @@ public:
     virtual void postNormAdd(Tensor x, Tensor y, Tensor postGamma, float postEps);
     // The end of a half layer: x += norm(weight * in), `post` null: without the norm. And the start
     // of the next: out = activations of rmsNorm(x, next), unless `next` is null. `out` may be `in`.
-    // scratch F32 of x's shape.
+    // scratch F32 of x's shape. tap: a copy of the new x goes there, unless it is empty; F32 of x's
+    // shape, any stride.
     virtual void matmulAdd(const Weight& weight, const Activations& in, const NormSpec* post,
-                           Tensor x, Tensor scratch, const NormSpec* next, Activations& out);
+                           Tensor x, Tensor scratch, const NormSpec* next, Activations& out,
+                           Tensor tap);
     // out = activations of swiglu(gate * in, up * in). gateRows, upRows: scratch F32 [rows, weight
     // rows]. `out` may be `in`.
     virtual void matmulSwiglu(const Weight& gate, const Weight& up, const Activations& in,

@@ -36,7 +36,7 @@ void Backend::postNormAdd(Tensor x, Tensor y, Tensor postGamma, float postEps) {
 }
 
 void Backend::matmulAdd(const Weight& weight, const Activations& in, const NormSpec* post, Tensor x,
-                        Tensor scratch, const NormSpec* next, Activations& out) {
+                        Tensor scratch, const NormSpec* next, Activations& out, Tensor tap) {
     const MatmulJob job[] = {{&weight, scratch}};
     matmul(job, in);
     if (post) {
@@ -44,6 +44,7 @@ void Backend::matmulAdd(const Weight& weight, const Activations& in, const NormS
     } else {
         add(x, scratch);
     }
+    if (!tap.empty()) copy(x, tap);
     if (next) normQuantize(x, next->gamma, next->eps, scratch, out);
 }
 

@@ -164,7 +164,7 @@ void DraftModel::State::attentionHalf(int layer, KvCache& cache) {
     backend.attend(step, *activations, *activations);
 
     const NormSpec next{w.ffnNorm->vector(), spec.eps};
-    backend.matmulAdd(*w.attnOutput, *activations, nullptr, x, y, &next, *activations);
+    backend.matmulAdd(*w.attnOutput, *activations, nullptr, x, y, &next, *activations, {});
 }
 
 void DraftModel::State::ffnHalf(int layer) {
@@ -174,8 +174,8 @@ void DraftModel::State::ffnHalf(int layer) {
     const bool last = layer + 1 == spec.layers;
     const DraftWeights::Layer& following = last ? w : weights->layers[std::size_t(layer) + 1];
     const NormSpec next{following.attnNorm->vector(), spec.eps};
-    backend.matmulAdd(*w.ffnDown, *activations, nullptr, x, y, last ? nullptr : &next,
-                      *activations);
+    backend.matmulAdd(*w.ffnDown, *activations, nullptr, x, y, last ? nullptr : &next, *activations,
+                      {});
 }
 
 DraftModel::DraftModel() = default;

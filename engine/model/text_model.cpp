@@ -45,12 +45,12 @@ struct TextModel::State {
     Result<void> makeBuffers(SharedMemory* shared);
     void normLogitRows(std::int64_t first, std::int64_t count); // into the activations
     void bringIn(const Input& input);                           // ids and positions
-    void copyTaps(int layer, const Taps& taps);
+    Tensor tapAfter(int layers, const Taps& taps) const;        // empty: none is wanted there
     void embedTokens();
     // False if stop was requested, asked before each layer.
     bool runLayers(KvCache& cache, const Taps& taps, std::stop_token stop);
     void attentionHalf(int layer, KvCache& cache);
-    void ffnHalf(int layer);
+    void ffnHalf(int layer, Tensor tap);
 };
 
 Result<void> TextModel::State::makeBuffers(SharedMemory* shared) {
@@ -113,12 +113,10 @@ void TextModel::State::embedTokens() {
     backend.rmsNorm(xs, {}, spec.eps, xs);
 }
 
-// Call with the number of layers done.
-void TextModel::State::copyTaps(int layer, const Taps& taps) {
-    for (std::size_t i = 0; i < taps.layers.size(); ++i)
-        if (taps.layers[i] == layer)
-            backend.copy(x.rowRange(0, rows),
-                         taps.out.columnRange(std::int64_t(i) * spec.width, spec.width));
+Tensor TextModel::State::tapAfter(int layers, const Taps& taps) const {
+    const auto found = std::find(taps.layers.begin(), taps.layers.end(), layers);
+    if (found == taps.layers.end()) return {};
+    return taps.out.columnRange((found - taps.layers.begin()) * spec.width, spec.width);
 }
 
 // The activations hold the normed input of the half layer, and afterwards that of the next one.
@@ -150,10 +148,10 @@ void TextModel::State::attentionHalf(int layer, KvCache& cache) {
 
     const NormSpec post{w.postAttentionNorm->vector(), spec.postNormEps};
     const NormSpec next{w.ffnNorm->vector(), spec.eps};
-    backend.matmulAdd(*w.attnOutput, *activations, &post, top(x), top(y), &next, *activations);
+    backend.matmulAdd(*w.attnOutput, *activations, &post, top(x), top(y), &next, *activations, {});
 }
 
-void TextModel::State::ffnHalf(int layer) {
+void TextModel::State::ffnHalf(int layer, Tensor tap) {
     const TextWeights::Layer& w = weights->layers[static_cast<std::size_t>(layer)];
     backend.matmulSwiglu(*w.ffnGate, *w.ffnUp, *activations, ffnGate.rowRange(0, rows),
                          ffnUp.rowRange(0, rows), *activations);
@@ -163,19 +161,18 @@ void TextModel::State::ffnHalf(int layer) {
     const TextWeights::Layer& following = last ? w : weights->layers[std::size_t(layer) + 1];
     const NormSpec next{following.attnNorm->vector(), spec.eps};
     backend.matmulAdd(*w.ffnDown, *activations, &post, x.rowRange(0, rows), y.rowRange(0, rows),
-                      last ? nullptr : &next, *activations);
+                      last ? nullptr : &next, *activations, tap);
 }
 
 bool TextModel::State::runLayers(KvCache& cache, const Taps& taps, std::stop_token stop) {
     backend.normQuantize(x.rowRange(0, rows), weights->layers.front().attnNorm->vector(), spec.eps,
                          y.rowRange(0, rows), *activations);
+    if (const Tensor tap = tapAfter(0, taps); !tap.empty()) backend.copy(x.rowRange(0, rows), tap);
     for (int layer = 0; layer < spec.layers; ++layer) {
         if (stop.stop_requested()) return false;
-        copyTaps(layer, taps);
         attentionHalf(layer, cache);
-        ffnHalf(layer);
+        ffnHalf(layer, tapAfter(layer + 1, taps));
     }
-    copyTaps(spec.layers, taps);
     return true;
 }
 

@@ -204,11 +204,12 @@ Result<void> DraftCycle::forward(TextModel::Input input, std::stop_token stop) {
         if (auto done = projectPending(); !done) return done;
     }
     const Tensor place = m_taps.rowRange(m_pending, count);
-    const bool small = count <= kMaxRows;
+    // A small pass is recorded with the place of its taps, so it has few of them.
+    const bool apart = count <= kMaxRows && m_pending > 0;
     const TextModel::Taps taps{m_drafter->spec().taps,
-                               small ? m_passTaps.rowRange(0, count) : place};
+                               apart ? m_passTaps.rowRange(0, count) : place};
     auto done = m_target.forward(input, *m_cache, taps, stop);
-    if (done && small) m_backend.copy(taps.out, place);
+    if (done && apart) m_backend.copy(taps.out, place);
     return done;
 }
 

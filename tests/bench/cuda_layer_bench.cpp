@@ -1,9 +1,10 @@
 // glint-cuda-layer-bench: where the time of a layer goes when few rows are computed.
 //
-//     glint-cuda-layer-bench [--rows 1,8,16] [--contexts 1024,8192,32768]
+//     glint-cuda-layer-bench [--rows 1,8,16] [--contexts 1024,8192,32768] [--window 2048]
 //
 // Layers of the 30B model with random weights of Q4_K (v and every other down projection Q6_K),
 // together much larger than the L2, one after the other in a recorded graph as in a decode step.
+// --window: tokens that a layer sees; without it all of them.
 // Then the same with parts left out: what a part costs in the chain is the difference. (Without
 // products there are sums of every segment, also where products leave one for all.) Time of one
 // layer: the median of 20 graphs of 24 layers less that of 20 graphs of 8, by 16.
@@ -110,7 +111,8 @@ public:
     }
 
     // The keys and values are zeros, which takes as long as anything else.
-    void useContext(std::int64_t context, int rows) {
+    void useContext(std::int64_t context, int rows, const engine::AttentionSpan& span) {
+        m_span = span;
         m_memory.clear();
         const std::int64_t bytes = context * kKv * 2;
         for (Layer& layer : m_layers) {
@@ -171,16 +173,17 @@ private:
             step.positions = m_position.tensor(ElementType::I32, rows, 1);
             step.cache = w.cache;
             step.shape = {32, 2, 128};
+            step.span = m_span;
             step.qRows = m_q.tensor(ElementType::F32, rows, kHeads);
             step.outRows = m_out.tensor(ElementType::F32, rows, kHeads);
             must(m_attention.attend(step, {sums[0], sums[1], sums[2], sums[3]}, out));
         }
         sums = multiply({&w.o}, rows, parts);
-        if (parts.glue) m_rowOps.residualGlue(sums[0], &norm, x, &norm, out);
+        if (parts.glue) m_rowOps.residualGlue(sums[0], &norm, x, &norm, out, {});
         sums = multiply({&w.ffnGate, &w.ffnUp}, rows, parts);
         if (parts.swiglu) m_rowOps.swigluGlue(sums[0], sums[1], kFfn, out);
         sums = multiply({&w.down}, rows, parts);
-        if (parts.glue) m_rowOps.residualGlue(sums[0], &norm, x, &norm, out);
+        if (parts.glue) m_rowOps.residualGlue(sums[0], &norm, x, &norm, out, {});
     }
 
     double graphSeconds(int rows, const Parts& parts, int layers) {
@@ -207,6 +210,7 @@ private:
     std::unique_ptr<engine::Activations> m_activations;
     engine::Buffer m_rows, m_q, m_out, m_position, m_gamma, m_sums;
     std::vector<engine::Buffer> m_memory; // of the caches
+    engine::AttentionSpan m_span;
     int m_graphs = 0;
 };
 
@@ -214,10 +218,12 @@ private:
 
 int main(int argc, char** argv) {
     std::vector<int> rowCounts = {1, 8, 16}, contexts = {1024, 8192, 32768};
+    engine::AttentionSpan span;
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::string_view option = argv[i];
         if (option == "--rows") rowCounts = numbers(argv[i + 1], 1, kMaxStepRows);
         if (option == "--contexts") contexts = numbers(argv[i + 1], kMaxStepRows, 1 << 17);
+        if (option == "--window") span.left = numbers(argv[i + 1], 1, 1 << 17).front() - 1;
     }
     auto backend = must(CudaBackend::make({}));
     Bench bench(*backend);
@@ -231,7 +237,7 @@ int main(int argc, char** argv) {
                 "the rest");
     for (const int rows : rowCounts)
         for (const std::int64_t context : contexts) {
-            bench.useContext(context, rows);
+            bench.useContext(context, rows, span);
             const auto us = [&](const Parts& parts) {
                 return bench.layerSeconds(rows, parts) * 1e6;
             };

@@ -242,17 +242,22 @@ TEST_F(Quantize, MatmulAddIsItsParts) {
                      apart = makeActivations(card(), 16, most);
                 CardRows in(card(), rowsOf(input, 0, rows));
                 CardRows x(card(), rowsOf(before, 0, rows), parts), y(card(), x.read());
-                CardRows scratch(card(), rows, shape.width);
+                CardRows scratch(card(), rows, shape.width), tap(card(), rows, shape.width, 1);
                 card().quantize(in.tensor(), *fused);
                 card().quantize(in.tensor(), *apart);
-                card().matmulAdd(*weight, *fused, p, x.tensor(), scratch.tensor(), n, *fused);
+                const Tensor tapped = p ? tap.tensor() : Tensor();
+                card().matmulAdd(*weight, *fused, p, x.tensor(), scratch.tensor(), n, *fused,
+                                 tapped);
                 card().Backend::matmulAdd(*weight, *apart, p, y.tensor(), scratch.tensor(), n,
-                                          *apart);
+                                          *apart, {});
                 const std::string what = std::to_string(shape.width) + "x" +
                                          std::to_string(shape.k) + ", rows " +
                                          std::to_string(rows) + ", parts " + std::to_string(parts);
                 EXPECT_EQ(difference(x.read(), y.read()), "") << what;
-                EXPECT_TRUE(x.gapsUntouched()) << what;
+                EXPECT_TRUE(x.gapsUntouched() && tap.gapsUntouched()) << what;
+                if (p) {
+                    EXPECT_EQ(difference(tap.read(), x.read()), "") << what;
+                }
                 if (!n) continue;
                 EXPECT_EQ(fused->columns, shape.width) << what;
                 EXPECT_TRUE(sameRecords(readRecords(card(), *fused), readRecords(card(), *apart)))
@@ -297,7 +302,7 @@ HalfLayer halfLayer(CudaBackend& card, const Weight& weight, const Rows& input,
     const NormSpec norm{gamma.tensor(), 1e-6f};
     auto a = makeActivations(card, input.rows, std::max(input.columns, before.columns));
     card.quantize(in.tensor(), *a);
-    card.matmulAdd(weight, *a, &norm, x.tensor(), scratch.tensor(), &norm, *a);
+    card.matmulAdd(weight, *a, &norm, x.tensor(), scratch.tensor(), &norm, *a, {});
     return {x.read(), readRecords(card, *a)};
 }
 
@@ -336,6 +341,7 @@ TEST_F(Quantize, TheEndOfAHalfLayerIsItsParts) {
                     const Rows input = noise(rows, k, 3), before = noise(rows, width, 4);
                     CardRows in(card(), input), scratch(card(), rows, width);
                     CardRows x(card(), before, 3), y(card(), before, 3);
+                    CardRows tap(card(), rows, width, 1), tapApart(card(), rows, width, 1);
                     const std::int64_t widest = std::max(width, k);
                     auto fused = makeActivations(card(), rows, widest),
                          apart = makeActivations(card(), rows, widest);
@@ -343,13 +349,15 @@ TEST_F(Quantize, TheEndOfAHalfLayerIsItsParts) {
                     const NormSpec* const next = hasNext ? &norm : nullptr;
                     card().quantize(in.tensor(), *fused);
                     card().matmulAdd(*weight, *fused, post, x.tensor(), scratch.tensor(), next,
-                                     *fused);
+                                     *fused, tap.tensor());
                     card().quantize(in.tensor(), *apart);
                     card().Backend::matmulAdd(*weight, *apart, post, y.tensor(), scratch.tensor(),
-                                              next, *apart);
+                                              next, *apart, tapApart.tensor());
                     const std::string what = std::to_string(rows) + "x" + std::to_string(width) +
                                              (hasPost ? ", post" : "") + (hasNext ? ", next" : "");
                     EXPECT_EQ(difference(x.read(), y.read()), "") << what;
+                    EXPECT_EQ(difference(tap.read(), x.read()), "") << what;
+                    EXPECT_EQ(difference(tapApart.read(), x.read()), "") << what;
                     EXPECT_TRUE(x.gapsUntouched()) << what;
                     EXPECT_TRUE(
                         sameRecords(readRecords(card(), *fused), readRecords(card(), *apart)))

@@ -32,7 +32,7 @@ public:
         const Tensor xs = x.tensor().rowRange(0, rows), ys = y.tensor().rowRange(0, rows);
         const NormSpec norm{m_gamma->vector(), 1e-5f};
         m_backend.quantize(xs, *m_activations);
-        m_backend.matmulAdd(*m_weight, *m_activations, &norm, xs, ys, &norm, *m_activations);
+        m_backend.matmulAdd(*m_weight, *m_activations, &norm, xs, ys, &norm, *m_activations, {});
         const engine::MatmulJob job[] = {{m_weight.get(), ys}};
         m_backend.matmul(job, *m_activations);
         return true;
