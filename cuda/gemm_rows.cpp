@@ -57,7 +57,7 @@ constexpr int ceilDivide(int value, int by) {
     return (value + by - 1) / by;
 }
 
-constexpr int kLongSegment = 13;   // units; short ones have 8 (int8_format.h)
+constexpr int kLongSegment = 13;   // units; short ones have 8 at most (int8_format.h)
 constexpr int kSumBytes = 16 * 32; // of a tile of weights and one of rows
 
 // Bytes that the copies of one multiprocessor need under way for the full rate of an H200: 4.4 TB/s
@@ -166,11 +166,11 @@ void GemmRows::run(std::span<const Job> jobs, const ActivationTile* activations,
         const TypeKernels& kernels = kernelsOf(types.list[i]);
         KernelId kernel = rows <= kTileRows ? kernels.upTo8 : kernels.upTo16;
         // Three or four jobs are the projections before attention, whose kernel for two types
-        // leaves room for what follows (gemm_rows.cu). Its second group may be empty. A block of
-        // short segments has few warps, and with as few registers finds room beside a block of
-        // attention_finish.
+        // leaves room for what follows (gemm_rows.cu). Its second group may be empty. And one of
+        // short segments is o: with as few registers its blocks, of few warps, find room beside
+        // those of attention_finish.
         if (kernel == KernelId::gemm_rows_q4_k_16 &&
-            (jobs.size() > 2 || jobs[0].layout->segmentUnits < kLongSegment))
+            (jobs.size() > 2 || (jobs.size() == 1 && jobs[0].layout->segmentUnits < kLongSegment)))
             kernel = KernelId::gemm_rows_q4_k_q6_k_16;
         launch(jobs, {types.list[i]}, activations, rows, kernel, sums);
     }

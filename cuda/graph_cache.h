@@ -33,7 +33,7 @@ public:
     std::size_t size() const { return m_graphs.size(); }
 
 private:
-    // A graph takes a few MiB of the card. Steps of each length and part are some sixty; whoever
+    // A graph takes a few MiB of the card. Steps of each length and part are up to eighty; whoever
     // has more starts anew.
     static constexpr std::size_t kMostGraphs = 128;
 

@@ -365,10 +365,14 @@ void RowOps::softcap(Tensor z, float scale, float cap) {
 // multiprocessor has room, and those that get free first would take most of them and fetch their
 // sums one after the other; so a block asks for so much shared memory that no more fit than must.
 // Not with few rows: there a block is so small that it starts beside the product before it.
-void RowOps::runEvenly(KernelId kernel, LaunchShape shape, std::int64_t rows, const auto& args) {
+// cluster: blocks that must fit the same group of multiprocessors at a time, so that a few of a
+// group may be of no use.
+void RowOps::runEvenly(KernelId kernel, LaunchShape shape, std::int64_t rows, unsigned cluster,
+                       const auto& args) {
     const unsigned blocks = shape.gridX * shape.gridY;
-    const auto multiprocessors = static_cast<unsigned>(m_launcher.multiprocessors());
-    const unsigned perMultiprocessor = (blocks + multiprocessors - 1) / multiprocessors;
+    auto usable = static_cast<unsigned>(m_launcher.multiprocessors());
+    if (cluster > 1) usable = std::max(1u, usable / 4 * 3);
+    const unsigned perMultiprocessor = (blocks + usable - 1) / usable;
     // The card adds 1 KiB to what a block asks for, so one more than that does not fit.
     if (m_launcher.computeCapability() >= 90 && rows > kTileRows)
         shape.sharedBytes =
@@ -408,7 +412,7 @@ void RowOps::residualGlue(const PartialSums& y, const NormSpec* post, Tensor x,
         shape.gridX = kGlueCluster;
         shape.gridY = rows;
         shape.threads = 32 * ((units + kGlueCluster - 1) / kGlueCluster);
-        runEvenly(KernelId::glue_residual_cluster, shape, x.rows, args);
+        runEvenly(KernelId::glue_residual_cluster, shape, x.rows, kGlueCluster, args);
     } else {
         shape.gridX = rows;
         shape.threads = 32 * units;
@@ -429,7 +433,7 @@ void RowOps::swigluGlue(const PartialSums& gate, const PartialSums& up, std::int
     shape.gridX = static_cast<unsigned>(args.out.tilesPerUnit);
     shape.gridY = static_cast<unsigned>(unitsOfRow(columns));
     shape.threads = 32 * static_cast<unsigned>(std::min<std::int64_t>(gate.columns, kTileRows));
-    runEvenly(KernelId::glue_swiglu, shape, gate.columns, args);
+    runEvenly(KernelId::glue_swiglu, shape, gate.columns, 1, args);
 }
 
 // ---- logits

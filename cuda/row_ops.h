@@ -97,7 +97,8 @@ public:
                      engine::Tensor values, engine::Tensor ids);
 
 private:
-    void runEvenly(KernelId kernel, LaunchShape shape, std::int64_t rows, const auto& args);
+    void runEvenly(KernelId kernel, LaunchShape shape, std::int64_t rows, unsigned cluster,
+                   const auto& args);
     void normalize(KernelId wide, KernelId narrow, engine::Tensor x, engine::Tensor gamma,
                    engine::Tensor beta, float eps, engine::Tensor out);
     void quantizeEach(KernelId kernel, engine::Tensor x, engine::Tensor y,

@@ -64,8 +64,9 @@ struct AttentionArgs {
     std::int32_t left = 0, right = 0; // of the span, at most kFar
     std::int32_t splitTiles = 0;
     std::int32_t queryTiles = 0; // rows * ratio / 16, rounded up
-    std::int32_t tileItems =
-        0; // up to so many blocks of work a single tile is a unit, else a split
+    // Up to so many items a single tile is a unit, else a split; half as many where short splits
+    // pay (planUnits).
+    std::int32_t tileItems = 0;
     std::int32_t ringPlaces = 2; // tiles of keys and values in shared memory
     // 1: the previous kernel is attention_inputs, so that all before it has finished when this one
     // starts, and only q and the rows at the positions of this call may be missing yet.

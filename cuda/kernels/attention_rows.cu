@@ -13,12 +13,12 @@
 //   and values for one row.
 // Launch: attention_rows: persistent blocks of 128 threads, a query tile per warp; an item is
 //   (unit, key/value head, four query tiles). The positions are read from memory, so a recorded
-//   launch serves all positions; blocks without an item leave at once. With few items, the tiles
-//   themselves are the units, so that a short context still fills the card. Shared memory: four
-//   tiles of keys and values on their way, and the queries: 87,040 bytes (head size 128; with two
-//   tiles, where there is less, 52,224). 255 registers, two blocks per multiprocessor.
-//   attention_merge: a warp per 32 columns; attention_finish: a block of 8 warps per unit of 256
-//   columns and row.
+//   launch serves all positions; blocks without an item leave at once. With few items (planUnits),
+//   the tiles themselves are the units, so that a short context still fills the card. Shared
+//   memory: four tiles of keys and values on their way, and the queries: 87,040 bytes (head size
+//   128; with two tiles, where there is less, 52,224). 255 registers, two blocks per
+//   multiprocessor. attention_merge: a warp per 32 columns; attention_finish: a block of 8 warps
+//   per unit of 256 columns and row.
 // Needs: sm_75 (copies wait there); 16-byte copies in flight from sm_80 on.
 // Measured: H200, glint-cuda-layer-bench: with attention_inputs 13.6 us a layer for one row at
 //   1,024 tokens, 17.2 for 16 rows, before the merge took its factors from shared memory.
@@ -48,10 +48,10 @@ __device__ __forceinline__ UnitPlan planUnits(const AttentionArgs& a) {
     const int firstTile = max(0, plan.firstPosition - a.left) / kKeyTile;
     const int endTile = (plan.firstPosition + a.rows - 1) / kKeyTile + 1;
     const int tiles = endTile - firstTile, items = tiles * a.kvHeads * itemBlocks(a);
-    // More units than lanes take the merge a second round; where that is many rows', short splits
-    // cost less.
+    // More units than lanes take the merge a second round. With so many items short splits then
+    // cost less: 16 rows of the model do, a single row does not.
     const bool shortSplits = a.splitTiles <= kLimitedSplitTiles && tiles > kMergedAtOnce;
-    const bool byTile = items <= (shortSplits ? (a.tileItems - 1) / 2 : a.tileItems);
+    const bool byTile = shortSplits ? 2 * items < a.tileItems : items <= a.tileItems;
     plan.tilesPerUnit = byTile ? 1 : a.splitTiles;
     plan.firstUnit = firstTile / plan.tilesPerUnit;
     plan.endUnit = (endTile - 1) / plan.tilesPerUnit + 1;

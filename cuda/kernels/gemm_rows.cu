@@ -26,14 +26,14 @@
 //   waitForPrevious(): they do not depend on it, and so a deep ring hides the kernels in between.
 //   But only as many copies are under way as the memory needs for its full rate: further ones would
 //   stand in queues, and whatever the small kernels read or write would stand behind them.
-//   512 threads, hence at most 128 registers; up to 8 rows, and before attention, 96
+//   512 threads, hence at most 128 registers; up to 8 rows, and around attention, 96
 //   (kFewRowThreads). Nothing is spilled on sm_90. Shared memory: 256 B of barriers, the ring, 30
 //   KB a stage for Q4_K, 44 for Q6_K, and for whole tiles 512 B per tile of weights and of rows.
 //   Per unit a warp issues 187 (292 for 16 rows) instructions for Q4_K, 279 (400) for Q6_K: with 16
 //   rows an H200 waits for them as much as for memory, smaller cards wait for memory.
 // Needs. sm_75; copies run by themselves from sm_80, by bulk from sm_90 (copy.cuh).
-// Measured. H200, 2026-11-30, glint-cuda-layer-bench: the four products of a layer 71.0 us for one
-//   row, where reading alone takes 65, and 80.7 for 16. More: tests/bench/README.md.
+// Measured. H200, 2026-11-30, glint-cuda-layer-bench: the four products of a layer 72.2 us for one
+//   row, where reading alone takes 65, and 80.6 for 16. More: tests/bench/README.md.
 
 #include "cuda/kernels/common.cuh"
 #include "cuda/kernels/copy.cuh"
@@ -416,7 +416,7 @@ gemm_rows_q4_k_q6_k_8(const __grid_constant__ GemmRowsArgs args) {
 
 // With fewer registers than other kernels of 16 rows: the blocks of attention_inputs, which comes
 // next, then start beside it and have read what does not depend on it when it ends: 3.7
-// microseconds a layer.
+// microseconds a layer. For o, which follows attention_finish, see GemmRows::run.
 extern "C" __global__ void GLINT_FEW_REGISTERS
 gemm_rows_q4_k_q6_k_16(const __grid_constant__ GemmRowsArgs args) {
     multiplyTwoGroups<QuantType::Q4_K, QuantType::Q6_K, 2>(args);

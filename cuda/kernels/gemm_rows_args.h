@@ -13,7 +13,7 @@ inline constexpr int kMaxRowJobs = 4;
 inline constexpr int kMaxStages = 8;
 inline constexpr int kRingHeadBytes = 256; // barriers before the stages, in the shared memory
 inline constexpr int kMaxRowThreads = 512; // of gemm_rows kernels
-// What the compiler is told up to 8 rows and before attention, so that it takes at most 96
+// What the compiler is told up to 8 rows and around attention, so that it takes at most 96
 // registers.
 inline constexpr int kFewRowThreads = 640;
 

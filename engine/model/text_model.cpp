@@ -225,7 +225,9 @@ Result<void> TextModel::forward(const Input& input, KvCache& cache, const Taps& 
     if (count <= kReplayRows && input.images.empty()) {
         // The key names everything that the recorded calls depend on beside their inputs' values.
         std::ostringstream key;
-        key << "text " << this << ' ' << &cache << ' ' << taps.out.data << ' ' << count;
+        key << "text " << this << ' ' << &cache << ' ' << count << ' ' << taps.out.data << ' '
+            << taps.out.strideBytes;
+        for (const int layer : taps.layers) key << ' ' << layer;
         complete = s.backend.replay(key.str(), [&] {
             s.embedTokens();
             return s.runLayers(cache, taps, stop);

@@ -54,7 +54,7 @@ public:
     };
 
     // Residual entering each tapped layer, for the drafter: F32 [rows, taps * width], concatenated
-    // in the order of `layers` (ascending).
+    // in the order of `layers` (ascending, each once).
     struct Taps {
         std::span<const int> layers;
         Tensor out;

@@ -78,7 +78,7 @@ private:
     SpeedMeter m_speed;
     int m_current = 0;
     int m_pausedTokens = 0;
-    int m_pause = kPause; // the next one
+    int m_pause = kPause;            // the next one
     int m_probesLeft = kProbeCycles; // it looks before it pauses for the first time
     int m_sinceSingle = kSingleEvery;
     int m_cycles = 0;
@@ -198,7 +198,8 @@ private:
     // pass puts its own behind them. Position of row 0: m_draftCache->length().
     Buffer m_tapMemory;
     Tensor m_taps; // F32 [tap rows, taps * width]; empty without a drafter
-    // Where small passes leave their taps: always the same rows, so that they can be replayed.
+    // Where small passes leave their taps while others are pending: always the same rows, so that
+    // they can be replayed. With none pending the first rows of m_taps are that, too.
     Tensor m_passTaps; // F32 [kMaxRows, taps * width]
     std::int64_t m_pending = 0;
 

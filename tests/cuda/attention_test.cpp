@@ -399,21 +399,26 @@ TEST_F(CardAttention, StoresTheProcessorsBits) {
 // ---- the fused half layer
 
 TEST_F(CardAttention, AttendGivesTheBitsOfItsParts) {
-    const std::int64_t width = 512, last = 700;
+    const std::int64_t width = 512;
     const struct {
         AttentionShape shape;
         AttentionSpan span;
         std::int64_t capacity;
         bool gated, normed;
         int pairing; // -1: no rotation
+        std::vector<std::int64_t> firsts = {0, 60, 500, 600};
     } cases[] = {{{8, 2, 64}, window(256), 512, true, true, 0},
                  {{32, 2, 128}, {}, 768, true, true, -1},
                  {{32, 8, 128}, bothWays(300), 768, false, true, 1},
                  {{6, 2, 96}, window(300), 512, true, false, 1},
-                 {{4, 1, 32}, {}, 768, true, true, 0}};
+                 {{4, 1, 32}, {}, 768, true, true, 0},
+                 // More tiles than the merge takes at once, and where splits take their place.
+                 {{32, 2, 128}, window(2048), 2560, true, true, 0, {2040, 2900}},
+                 {{32, 2, 128}, {}, 2560, true, true, -1, {2100}}};
     for (const ElementType type : kTypes)
         for (const auto& each : cases) {
             const AttentionShape& shape = each.shape;
+            const std::int64_t last = each.firsts.back() + 100;
             const std::int64_t columns = std::int64_t(shape.heads) * shape.headSize,
                                kvColumns = std::int64_t(shape.kvHeads) * shape.headSize;
             const auto matrix = [&](std::int64_t rows, std::int64_t from, unsigned seed) {
@@ -428,7 +433,7 @@ TEST_F(CardAttention, AttendGivesTheBitsOfItsParts) {
                                 500000, shape.headSize, 1};
             const Rows k = plainNoise(last, kvColumns, kSeed), v = plainNoise(last, kvColumns, 8);
             for (const std::int64_t rows : {1, 5, 16})
-                for (const std::int64_t first : {0, 60, 500, 600}) {
+                for (const std::int64_t first : each.firsts) {
                     struct Run {
                         std::vector<std::byte> cache;
                         Rows product{0, 0};

@@ -5,6 +5,7 @@
 
 #include "app/cli/fixture/checks.h"
 #include "app/cli/message_file.h"
+#include "app/cli/model_run.h"
 #include "engine/backend/cpu/cpu_backend.h"
 #include "engine/model/spec.h"
 #include "engine/runtime/draft_cycle.h"
@@ -201,6 +202,33 @@ void compareWithReference(const std::filesystem::path& folder) {
     ASSERT_TRUE(session.ok()) << session.error().message;
     app::fixture::compareSession(folder, std::move(*session), arithmetic, report);
     EXPECT_GE(report.checks().size(), 45u);
+}
+
+// A recorded pass must not be replayed for other layers' taps that go to the same place.
+TEST(CardModel, TapsAreOfTheLayersAskedFor) {
+    auto backend = CudaBackend::make({});
+    ASSERT_TRUE(backend.ok()) << backend.error().message;
+    auto run = app::TextRun::open(**backend, {demoFiles().target, {}, 256});
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    const std::vector<std::int32_t> ids = {40, 41, 42, 43, 44, 45, 46};
+    const auto tapsOf = [&](const std::vector<int>& layers) {
+        app::TextRun::Wanted wanted;
+        wanted.taps = layers;
+        (*run)->clear();
+        auto read = (*run)->read(ids, {}, wanted);
+        EXPECT_TRUE(read.ok()) << (read.ok() ? "" : read.error().message);
+        return read ? read->taps : std::vector<float>();
+    };
+    const std::size_t width = std::size_t((*run)->text().spec().width);
+    const std::vector<float> three = tapsOf({0, 1, 2}), two = tapsOf({1, 2});
+    ASSERT_EQ(three.size(), ids.size() * 3 * width);
+    ASSERT_EQ(two.size(), ids.size() * 2 * width);
+    for (std::size_t row = 0; row < ids.size(); ++row) {
+        const auto from = three.begin() + std::ptrdiff_t((3 * row + 1) * width);
+        EXPECT_TRUE(std::equal(from, from + std::ptrdiff_t(2 * width),
+                               two.begin() + std::ptrdiff_t(2 * row * width)))
+            << "row " << row;
+    }
 }
 
 TEST(CardModel, AgreesWithTheReferenceClassesOnTheDemoTrio) {

@@ -223,6 +223,7 @@ struct Shape {
 const Shape kShapes[] = {
     {QuantType::Q4_K, 512, 512},   {QuantType::Q6_K, 520, 4096}, {QuantType::Q4_K, 1003, 19968},
     {QuantType::Q8_0, 6656, 6656}, {QuantType::Q5_0, 8192, 288}, {QuantType::Q4_0, 8448, 256},
+    {QuantType::Q4_K, 19968, 256}, // more records of 16 rows than an H200 has multiprocessors
 };
 
 TEST_F(Quantize, MatmulAddIsItsParts) {
@@ -245,7 +246,7 @@ TEST_F(Quantize, MatmulAddIsItsParts) {
                 CardRows scratch(card(), rows, shape.width), tap(card(), rows, shape.width, 1);
                 card().quantize(in.tensor(), *fused);
                 card().quantize(in.tensor(), *apart);
-                const Tensor tapped = p ? tap.tensor() : Tensor();
+                const Tensor tapped = p ? tap.tensor() : Tensor(); // with and without
                 card().matmulAdd(*weight, *fused, p, x.tensor(), scratch.tensor(), n, *fused,
                                  tapped);
                 card().Backend::matmulAdd(*weight, *apart, p, y.tensor(), scratch.tensor(), n,
@@ -291,19 +292,19 @@ TEST_F(Quantize, MatmulSwigluIsItsParts) {
 }
 
 struct HalfLayer {
-    Rows x{0, 0};
+    Rows x{0, 0}, tap{0, 0};
     std::vector<ActivationTile> records;
 };
 // The end of a half layer and the start of the next, with random norm weights.
 HalfLayer halfLayer(CudaBackend& card, const Weight& weight, const Rows& input,
                     const Rows& before) {
     CardRows in(card, input), x(card, before), scratch(card, before.rows, before.columns);
-    CardRows gamma(card, noise(1, before.columns, 5));
+    CardRows gamma(card, noise(1, before.columns, 5)), tap(card, before.rows, before.columns, 1);
     const NormSpec norm{gamma.tensor(), 1e-6f};
     auto a = makeActivations(card, input.rows, std::max(input.columns, before.columns));
     card.quantize(in.tensor(), *a);
-    card.matmulAdd(weight, *a, &norm, x.tensor(), scratch.tensor(), &norm, *a, {});
-    return {x.read(), readRecords(card, *a)};
+    card.matmulAdd(weight, *a, &norm, x.tensor(), scratch.tensor(), &norm, *a, tap.tensor());
+    return {x.read(), tap.read(), readRecords(card, *a)};
 }
 
 // The paths for few and for many rows give a row the same bits.
@@ -317,6 +318,7 @@ TEST_F(Quantize, AHalfLayerDoesNotDependOnTheNumberOfRows) {
         const HalfLayer part =
             halfLayer(card(), *weight, rowsOf(input, first, rows), rowsOf(before, first, rows));
         EXPECT_EQ(difference(part.x, rowsOf(all.x, first, rows)), "") << first << " + " << rows;
+        EXPECT_EQ(difference(part.tap, part.x), "") << first << " + " << rows;
         if (first % 8 || rows % 8) continue; // whole tiles lie the same way
         for (std::int64_t u = 0; u < width / 256; ++u)
             EXPECT_EQ(std::memcmp(&part.records[std::size_t(u * rows / 8)],
@@ -380,6 +382,7 @@ TEST_F(Quantize, OlderCardsGiveTheSameBits) {
             const HalfLayer a = halfLayer(card(), *here, input, before);
             const HalfLayer b = halfLayer(**older, *there, input, before);
             EXPECT_EQ(difference(a.x, b.x), "") << shape.width << "x" << shape.k;
+            EXPECT_EQ(difference(b.tap, b.x), "") << shape.width << "x" << shape.k;
             EXPECT_TRUE(sameRecords(a.records, b.records)) << shape.width << "x" << shape.k;
         }
     }
