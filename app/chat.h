@@ -23,6 +23,11 @@ struct Chat {
     // Sent while its answer is being written; goes out when that has ended.
     std::optional<ui::Draft> queued;
     Draft draft; // all that is unsent, as last handed to the store
+    // An earlier message was asked anew. If nothing comes of it, what was shown before comes back.
+    struct Earlier {
+        qint64 leafId = 0; // 0: nothing was asked anew
+        qint64 edited = 0; // the message that got a new version, 0 if its answer did
+    } earlier;
 
     qint64 id() const { return conversation.id; }
     engine::Message* find(qint64 messageId);

@@ -42,7 +42,7 @@ void ChatController::connectWindow() {
     ui::Composer& composer = m_parts.window.composer();
     ui::TranscriptView& transcript = m_parts.window.transcript();
 
-    connect(&sidebar, &ui::Sidebar::newChatWished, this, &ChatController::newChat);
+    connect(&sidebar, &ui::Sidebar::newChatWished, this, [this] { newChat(); });
     connect(&sidebar, &ui::Sidebar::chatChosen, this, [this](qint64 id) { openChat(id); });
     connect(&sidebar, &ui::Sidebar::hitChosen, this, &ChatController::openChat);
     connect(&sidebar, &ui::Sidebar::pinWished, this,
@@ -50,7 +50,8 @@ void ChatController::connectWindow() {
     connect(&m_parts.list, &ChatList::renamed, this, &ChatController::rename);
     connect(&m_parts.list, &ChatList::trashed, this, [this](qint64 id) {
         m_parts.runner.stop(id);
-        if (id == openId()) newChat();
+        // The focus stays where the chat was deleted: Ctrl+Z takes it back there.
+        if (id == openId()) newChat(false);
     });
 
     connect(&composer, &ui::Composer::sendWished, this, &ChatController::send);
@@ -70,7 +71,7 @@ void ChatController::connectWindow() {
     connect(&m_parts.window, &ui::MainWindow::instructionsChosen, this,
             &ChatController::setInstructions);
     connect(&transcript, &ui::TranscriptView::remedyWished, this, [this](const QString& id) {
-        if (id == QLatin1String(remedy::kTryAgain)) tryAgain();
+        if (id == QLatin1String(remedy::kTryAgain)) retry();
         if (id == QLatin1String(remedy::kNewChat)) newChat();
     });
 }
@@ -92,7 +93,7 @@ void ChatController::connectRunner() {
 
 // ---- opening
 
-void ChatController::newChat() {
+void ChatController::newChat(bool focusComposer) {
     m_opening = 0;
     keepDraft();
     const auto chat = std::make_shared<Chat>();
@@ -101,7 +102,7 @@ void ChatController::newChat() {
     chat->conversation.strength = values.strength;
     chat->conversation.draftLength = values.draftLength;
     show(chat);
-    m_parts.window.composer().focusText();
+    if (focusComposer) m_parts.window.composer().focusText();
 }
 
 void ChatController::openChat(qint64 chatId, qint64 messageId, const QString& mark) {
@@ -153,6 +154,8 @@ void ChatController::openNeighbour(int step) {
 void ChatController::show(const ChatPtr& chat) {
     keepDraft(); // what was typed while this chat was being read
     m_open = chat;
+    m_cameBack = false;
+    m_askedAnew = 0;
     fillComposer(chat->typed, chat->queued);
     m_parts.list.setUnread(chat->id(), false);
     m_parts.window.sidebar().setCurrent(chat->id());
@@ -246,13 +249,16 @@ void ChatController::send(const ui::Draft& draft, qint64 editOf) {
     if (editOf != 0) {
         const Message* const edited = m_open->find(editOf);
         parent = edited ? edited->parentId : parent;
+        if (!edited) editOf = 0;
         if (composer.draft().empty())
             fillComposer(std::exchange(m_draftBeforeEdit, {}), composer.queued());
     }
-    sendNow(m_open, draft, parent);
+    sendNow(m_open, draft, parent, editOf);
 }
 
-void ChatController::sendNow(const ChatPtr& chat, const ui::Draft& draft, qint64 parentId) {
+// editOf: the message that this is a new version of.
+void ChatController::sendNow(const ChatPtr& chat, const ui::Draft& draft, qint64 parentId,
+                             qint64 editOf) {
     Message message;
     message.id = newId();
     message.parentId = parentId;
@@ -270,6 +276,7 @@ void ChatController::sendNow(const ChatPtr& chat, const ui::Draft& draft, qint64
         m_parts.saver.header(chat);
     }
     const bool below = parentId == conversation.activeLeafId;
+    chat->earlier = below ? Chat::Earlier() : Chat::Earlier{conversation.activeLeafId, editOf};
     conversation.messages.push_back(message);
     conversation.activeLeafId = message.id;
     const bool isOpen = chat == m_open;
@@ -283,8 +290,10 @@ void ChatController::sendNow(const ChatPtr& chat, const ui::Draft& draft, qint64
     if (!chat->draft.empty()) m_parts.saver.draft(chat);
     m_parts.list.update(*chat, true);
     if (!isOpen) return;
+    m_cameBack = false;
     m_model.setErrorCard(std::nullopt);
     showTitle();
+    showPin(); // the list has it now
     m_parts.window.sidebar().setCurrent(chat->id());
     if (below) {
         m_model.appendRow(rowFor(message));
@@ -325,18 +334,38 @@ void ChatController::tryAgain(qint64 answerId) {
     // A question may have no answer at all, if the program ended between the two.
     qint64 question = answer && answer->role == Role::Assistant ? answer->parentId : 0;
     if (answerId == 0 && leaf && leaf->role == Role::User) question = leaf->id;
-    if (question == 0) return;
+    if (question != 0) askAnew(question);
+}
+
+void ChatController::askAnew(qint64 questionId) {
+    if (m_parts.runner.busy(openId())) return;
+    m_cameBack = false;
+    m_askedAnew = questionId;
     m_model.setErrorCard(std::nullopt);
-    m_open->conversation.activeLeafId = question;
+    const qint64 leaf = m_open->conversation.activeLeafId;
+    m_open->earlier = leaf == questionId ? Chat::Earlier() : Chat::Earlier{leaf, 0};
+    m_open->conversation.activeLeafId = questionId;
     showPath();
-    m_parts.runner.answer(m_open, question);
+    m_parts.runner.answer(m_open, questionId);
     m_parts.window.transcript().scrollToEnd();
+}
+
+// What failed: the message that came back to the field, or the question that was asked anew.
+void ChatController::retry() {
+    if (m_cameBack)
+        m_parts.window.composer().send();
+    else if (m_askedAnew != 0 && m_open->find(m_askedAnew))
+        askAnew(m_askedAnew);
+    else
+        tryAgain();
 }
 
 void ChatController::goOn(qint64 answerId) {
     const Message* const leaf = activeLeaf(m_open->conversation);
     if (!leaf || leaf->role != Role::Assistant || (answerId != 0 && leaf->id != answerId)) return;
     if (!canGoOn(leaf->state) || m_parts.runner.busy(openId())) return;
+    m_cameBack = false;
+    m_askedAnew = 0;
     m_model.setErrorCard(std::nullopt);
     m_parts.runner.goOn(m_open, leaf->id);
     m_model.replaceRow(m_model.rowOf(leaf->id), rowFor(*leaf));
@@ -370,29 +399,41 @@ void ChatController::ended(const ChatPtr& chat, qint64 messageId,
     if (error || (message && message->state == MessageState::Stopped)) takeBackQueued();
     if (error) {
         if (message && message->text.empty() && message->thinking.empty())
-            giveBackQuestion(chat, messageId);
+            takeBack(chat, messageId);
         // After the path was shown anew, which takes an earlier card away.
         m_model.setErrorCard(errorNotice(QStringLiteral("answer"), *error, Doing::Answering));
     }
+    // The conversation has been read with the new strength by now.
+    if (!error) m_parts.window.hideNotice(QString::fromLatin1(kStrengthNotice));
     emit pathChanged();
     emit answerFinished();
     // Last: the composer sends what waited as soon as it hears that the answer has ended.
     showActivity();
 }
 
-// Nothing was answered: the question returns to the composer, and sending it makes a new version.
-void ChatController::giveBackQuestion(const ChatPtr& chat, qint64 answerId) {
+// Nothing was answered. A question that was sent returns to the composer, and sending it makes a
+// new version; what an edit or another try had taken from the screen is shown again.
+void ChatController::takeBack(const ChatPtr& chat, qint64 answerId) {
     const Message* const answer = chat->find(answerId);
     const Message* const question = answer ? chat->find(answer->parentId) : nullptr;
     if (!question) return;
-    ui::Draft draft;
-    draft.text = QString::fromStdString(question->text);
-    draft.attachments = question->attachments;
-    // First the draft, then the shorter path: whatever happens between, the text stands somewhere.
-    const qint64 parentId = question->parentId;
-    m_parts.window.composer().giveBack(draft);
-    keepDraft();
-    setLeaf(chat, parentId);
+    const Chat::Earlier earlier = std::exchange(chat->earlier, {});
+    const bool anew = chat->find(earlier.leafId) != nullptr;
+    const qint64 leafId = anew ? earlier.leafId : question->parentId;
+    m_cameBack = !anew || earlier.edited != 0;
+    if (m_cameBack) {
+        ui::Draft draft;
+        draft.text = QString::fromStdString(question->text);
+        draft.attachments = question->attachments;
+        // First the draft, then the other path: whatever happens between, the text stands
+        // somewhere.
+        if (anew && m_parts.window.composer().editing() == 0)
+            beginEdit(earlier.edited, draft);
+        else
+            m_parts.window.composer().giveBack(draft);
+        keepDraft();
+    }
+    setLeaf(chat, leafId);
 }
 
 // ---- versions and editing
@@ -409,9 +450,13 @@ void ChatController::edit(qint64 messageId) {
     ui::Draft content;
     content.text = QString::fromStdString(message->text);
     content.attachments = message->attachments;
+    beginEdit(message->id, content);
+}
+
+void ChatController::beginEdit(qint64 messageId, const ui::Draft& content) {
     keepDraft();
     if (m_parts.window.composer().editing() == 0) m_draftBeforeEdit = m_open->typed;
-    m_parts.window.composer().beginEdit(message->id, content);
+    m_parts.window.composer().beginEdit(messageId, content);
 }
 
 void ChatController::showVersion(qint64 messageId, int version) {

@@ -36,7 +36,7 @@ public:
     };
     explicit ChatController(const Parts& parts, QObject* parent = nullptr);
 
-    void newChat();
+    void newChat(bool focusComposer = true);
     // mark: a word to be shown at that message, which may lie in another version.
     void openChat(qint64 chatId, qint64 messageId = 0, const QString& mark = {});
     void openNeighbour(int step);
@@ -79,12 +79,15 @@ private:
     void showActivity();
     void showPin();
     ui::MessageRow rowFor(const engine::Message& message) const;
-    void sendNow(const ChatPtr& chat, const ui::Draft& draft, qint64 parentId);
+    void sendNow(const ChatPtr& chat, const ui::Draft& draft, qint64 parentId, qint64 editOf = 0);
+    void askAnew(qint64 questionId);
+    void retry();
+    void beginEdit(qint64 messageId, const ui::Draft& content);
     void fillComposer(const ui::Draft& draft, const std::optional<ui::Draft>& queued);
     void takeBackQueued();
     void grow(qint64 chatId, qint64 messageId, const engine::TextDelta& delta);
     void ended(const ChatPtr& chat, qint64 messageId, const std::optional<engine::Error>& error);
-    void giveBackQuestion(const ChatPtr& chat, qint64 answerId);
+    void takeBack(const ChatPtr& chat, qint64 answerId);
     void setLeaf(const ChatPtr& chat, qint64 leafId);
     const engine::Message* lastOf(engine::Role role) const;
 
@@ -92,8 +95,11 @@ private:
     ui::ConversationModel m_model;
     ChatPtr m_open;
     ui::Draft m_draftBeforeEdit; // while the composer edits a message
-    qint64 m_opening = 0;        // chat being read from the disk
-    bool m_restoring = false;    // the composer is being filled by us
+    // What the card of an error tries again: the composer's text that came back, or a question.
+    bool m_cameBack = false;
+    qint64 m_askedAnew = 0;   // 0: the last one
+    qint64 m_opening = 0;     // chat being read from the disk
+    bool m_restoring = false; // the composer is being filled by us
 };
 
 } // namespace app

@@ -118,7 +118,7 @@ void ModelController::connectEngine() {
         m_model.reset();
         m_window.setModelLoaded(false);
         m_window.setup().setCanGoBack(false);
-        setBlocked(tr("No model is loaded"));
+        setBlocked(tr("No model is loaded. Model ▸ Load loads it again"));
         emit modelChanged();
     });
 }
@@ -161,6 +161,16 @@ void ModelController::start(std::vector<std::filesystem::path> files) {
 }
 
 void ModelController::open(const QStringList& files) {
+    // Whoever starts the program once more with the files in use only wants its window.
+    const auto inUse = [this](const QString& path) {
+        const auto is = [&](const std::filesystem::path& used) {
+            std::error_code none;
+            return !used.empty() && std::filesystem::equivalent(filePath(path), used, none);
+        };
+        const engine::ModelFiles& used = m_model->files;
+        return is(used.target) || is(used.projector) || is(used.drafter);
+    };
+    if (m_model && std::all_of(files.begin(), files.end(), inUse)) return;
     showSetup();
     take(files, {});
 }

@@ -166,14 +166,17 @@ public:
                            : tr("about %1 tokens").arg(QLocale().toString(tokens));
     }
 
-    // Before sending: a message for which there is no room, or else how full it is from 80 %.
+    // Before sending: why it cannot be, a message for which there is no room, or else how full it
+    // is from 80 %.
     void showRoom() {
         const QLocale locale;
         // While a message is edited, what follows it gives its room back.
         const qint64 room =
             q->m_editing ? totalTokens : std::max<qint64>(0, totalTokens - usedTokens);
         QString text;
-        if (totalTokens > 0 && room == 0) {
+        if (!blocked.isEmpty()) {
+            text = blocked + u'.';
+        } else if (totalTokens > 0 && room == 0) {
             text = tr("This conversation is full: %1 of %2 tokens. Start a new chat to go on.")
                        .arg(locale.toString(usedTokens), locale.toString(totalTokens));
         } else if (totalTokens > 0 && tokens > room) {
@@ -435,6 +438,7 @@ void Composer::setAnswering(bool answering) {
 void Composer::setSendBlocked(const QString& reason) {
     d->blocked = reason;
     d->refresh();
+    d->showRoom();
 }
 
 void Composer::setTokenPrice(int tokens) {
@@ -481,6 +485,10 @@ void Composer::endEdit() {
     const Draft before = d->beforeEdit;
     setDraft(before);
     d->changed();
+}
+
+void Composer::send() {
+    d->trySend();
 }
 
 void Composer::giveBack(const Draft& draft) {

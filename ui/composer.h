@@ -62,6 +62,7 @@ public:
     void beginEdit(qint64 messageId, const Draft& content);
     void endEdit();
     qint64 editing() const { return m_editing; }
+    void send(); // as the button does
     // What was refused comes back to the field, before anything typed since.
     void giveBack(const Draft& draft);
 

@@ -344,7 +344,11 @@ bool MainWindow::closeTopmost() {
         emit d->find->closed();
         return true;
     }
-    return d->sides->closeOverlays();
+    if (d->sides->closeOverlays()) return true;
+    if (!d->composer->editing() || !d->composer->isAncestorOf(QApplication::focusWidget()))
+        return false;
+    d->composer->endEdit();
+    return true;
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -4,11 +4,14 @@
 #include "tests/app/program.h"
 #include "tests/app/result_checks.h"
 #include "ui/attachment_strip.h"
+#include "ui/chat_list.h"
 #include "ui/notice_card.h"
 
 #include <QClipboard>
 #include <QDropEvent>
+#include <QListView>
 #include <QMimeData>
+#include <QSignalSpy>
 
 using engine::MessageState;
 using engine::Role;
@@ -183,6 +186,19 @@ private slots:
         QCOMPARE(stored.messages[0].attachments[1].width, 100);
     }
 
+    void startedAgainWithTheFilesInUseTheChatStays() {
+        Program program;
+        QVERIFY(program.start());
+        program.application().startedAgain(
+            {Program::trioFile("target.gguf"), Program::trioFile("dflash.gguf")});
+        QCOMPARE(program.window().page(), ui::MainWindow::Page::Chat);
+        QTemporaryDir other;
+        const QString copy = other.filePath(QStringLiteral("other.gguf"));
+        QVERIFY(QFile::copy(Program::trioFile("dflash.gguf"), copy));
+        program.application().startedAgain({copy});
+        QCOMPARE(program.window().page(), ui::MainWindow::Page::Setup);
+    }
+
     void picturesGivenAtTheStartWaitInANewChat() {
         Program program(1024);
         QVERIFY(program.start());
@@ -313,6 +329,89 @@ private slots:
         QCOMPARE(program.chat().conversation.messages.size(), std::size_t(5));
     }
 
+    void whenNothingComesOfAskingAnewTheOldAnswerStays() {
+        Program program;
+        QVERIFY(program.start());
+        program.send(QStringLiteral("Question"));
+        QVERIFY(program.waitForWords(10));
+        program.application().runner().stopAll();
+        QVERIFY(program.waitForEnd());
+        const engine::Message first = program.last();
+        ui::ActionSet& actions = program.window().actionSet();
+
+        actions.action(ui::ActionId::UnloadModel)->trigger();
+        QTRY_VERIFY(!program.application().models().model());
+        actions.action(ui::ActionId::TryAgain)->trigger();
+        QTRY_VERIFY(program.model().errorCard());
+        QVERIFY(program.waitForEnd());
+        QCOMPARE(program.model().rowCount(), 2);
+        QCOMPARE(program.last().id, first.id);
+        QVERIFY(program.composer().draft().empty());
+
+        // The card's Try Again means the same question.
+        actions.action(ui::ActionId::LoadModel)->trigger();
+        QTRY_VERIFY_WITH_TIMEOUT(program.application().models().model(), 30000);
+        emit program.window().transcript().remedyWished(QStringLiteral("try-again"));
+        QVERIFY(program.waitForWords(10));
+        program.application().runner().stopAll();
+        QVERIFY(program.waitForEnd());
+        QVERIFY(program.last().id != first.id);
+        QCOMPARE(program.model().rowCount(), 2);
+        QCOMPARE(program.model().at(0).versions, 1);
+    }
+
+    void anEditThatDoesNotFitLeavesTheOldMessageAndComesBackAsAnEdit() {
+        Program program(512);
+        QVERIFY(program.start());
+        program.send(QStringLiteral("Question"));
+        QVERIFY(program.waitForEnd());
+        const engine::Message first = program.last();
+        program.window().actionSet().action(ui::ActionId::EditLast)->trigger();
+        const qint64 edited = program.composer().editing();
+        const QString text = QStringLiteral("never to be lost ").repeated(400).trimmed();
+        program.field()->selectAll();
+        program.send(text);
+        QTRY_VERIFY_WITH_TIMEOUT(program.model().errorCard(), 20000);
+        QVERIFY(program.waitForEnd());
+        QCOMPARE(program.model().rowCount(), 2);
+        QCOMPARE(program.last().id, first.id);
+        QCOMPARE(program.composer().editing(), edited);
+        QCOMPARE(program.composer().draft().text, text);
+        QTest::keyClick(program.field(), Qt::Key_Escape);
+        QCOMPARE(program.composer().editing(), qint64(0));
+        QVERIFY(program.composer().draft().empty());
+    }
+
+    void theCardOfAMessageThatCameBackSendsThatMessage() {
+        Program program(512);
+        QVERIFY(program.start());
+        program.send(QStringLiteral("Question"));
+        QVERIFY(program.waitForWords(10));
+        program.application().runner().stopAll();
+        QVERIFY(program.waitForEnd());
+        const QString text = QStringLiteral("never to be lost ").repeated(400).trimmed();
+        program.send(text);
+        QTRY_VERIFY_WITH_TIMEOUT(program.model().errorCard(), 20000);
+        QVERIFY(program.waitForEnd());
+        QCOMPARE(program.composer().draft().text, text);
+        const auto answers = [&] {
+            const auto& messages = program.chat().conversation.messages;
+            return std::count_if(messages.begin(), messages.end(), [&](const auto& message) {
+                return message.role == Role::Assistant &&
+                       message.parentId == program.model().at(0).message.id;
+            });
+        };
+        QCOMPARE(answers(), 1);
+        program.field()->clear();
+        QTest::keyClicks(program.field(), QStringLiteral("shorter"));
+        emit program.window().transcript().remedyWished(QStringLiteral("try-again"));
+        QTRY_COMPARE(program.model().rowCount(), 4);
+        QCOMPARE(program.model().at(2).message.text, std::string("shorter"));
+        QCOMPARE(answers(), 1);
+        program.application().runner().stopAll();
+        QVERIFY(program.waitForEnd());
+    }
+
     void aRestartFindsEverythingAgain() {
         Program program;
         QVERIFY(program.start());
@@ -397,6 +496,31 @@ private slots:
         QCOMPARE(program.model().rowCount(), 2);
         QVERIFY(program.stop() >= 0);
         QCOMPARE(deletedMs(), std::int64_t(0));
+    }
+
+    void theOpenChatDeletedInTheListComesBackWithUndoThere() {
+        Program program;
+        QVERIFY(program.start());
+        program.send(QStringLiteral("Keep me"));
+        QVERIFY(program.waitForWords(10));
+        program.application().runner().stopAll();
+        QVERIFY(program.waitForEnd());
+        const qint64 chat = program.chat().id();
+        ui::Sidebar& sidebar = program.window().sidebar();
+        auto* list = sidebar.findChild<QListView*>();
+        QVERIFY(list);
+        list->setFocus();
+        for (int row = 0; row < list->model()->rowCount(); ++row) {
+            const QModelIndex index = list->model()->index(row, 0);
+            if (index.data(ui::ChatListModel::ChatRole).toLongLong() == chat)
+                list->setCurrentIndex(index);
+        }
+        QTest::keyClick(list, Qt::Key_Delete);
+        QTRY_VERIFY(program.chat().id() != chat);
+        QSignalSpy restored(&sidebar, &ui::Sidebar::restoreWished);
+        program.window().actionSet().action(ui::ActionId::Undo)->trigger();
+        QCOMPARE(restored.size(), 1);
+        QCOMPARE(restored[0][0].toLongLong(), chat);
     }
 
     void aChatOfFiveThousandMessagesOpensQuickly() {

@@ -256,8 +256,16 @@ private slots:
         QCOMPARE(sent.size(), 0);
         QCOMPARE(composer.draft().text, QString("text"));
         QCOMPARE(sendOf(composer)->toolTip(), QString("No model is loaded"));
+        const auto said = [&] {
+            const auto labels = composer.findChildren<QLabel*>();
+            return std::any_of(labels.begin(), labels.end(), [](QLabel* label) {
+                return !label->isHidden() && label->text() == "No model is loaded.";
+            });
+        };
+        QVERIFY(said());
         composer.setSendBlocked({});
         QVERIFY(sendOf(composer)->isEnabled());
+        QVERIFY(!said());
     }
 
     void draftsAreAnnouncedButNotWhenTheyAreSet() {

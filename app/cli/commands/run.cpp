@@ -93,6 +93,8 @@ struct Printer {
         const auto* delta = std::get_if<engine::TextDelta>(&event);
         if (!delta) return;
         const bool answer = delta->channel != engine::Channel::Thinking;
+        // Where both end up on one screen, they stand apart.
+        if (answer && text.empty() && !thinking.empty() && !json) std::fputs("\n\n", stderr);
         (answer ? text : thinking) += delta->text;
         if (json) return;
         std::fwrite(delta->text.data(), 1, delta->text.size(), answer ? stdout : stderr);
