@@ -23,7 +23,8 @@ struct Chat {
     // Sent while its answer is being written; goes out when that has ended.
     std::optional<ui::Draft> queued;
     Draft draft; // all that is unsent, as last handed to the store
-    // An earlier message was asked anew. If nothing comes of it, what was shown before comes back.
+    // While an earlier message is asked anew. If nothing comes of it, what was shown before comes
+    // back.
     struct Earlier {
         qint64 leafId = 0; // 0: nothing was asked anew
         qint64 edited = 0; // the message that got a new version, 0 if its answer did

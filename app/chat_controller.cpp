@@ -291,6 +291,7 @@ void ChatController::sendNow(const ChatPtr& chat, const ui::Draft& draft, qint64
     m_parts.list.update(*chat, true);
     if (!isOpen) return;
     m_cameBack = false;
+    m_askedAnew = 0;
     m_model.setErrorCard(std::nullopt);
     showTitle();
     showPin(); // the list has it now
@@ -366,6 +367,7 @@ void ChatController::goOn(qint64 answerId) {
     if (!canGoOn(leaf->state) || m_parts.runner.busy(openId())) return;
     m_cameBack = false;
     m_askedAnew = 0;
+    m_open->earlier = {};
     m_model.setErrorCard(std::nullopt);
     m_parts.runner.goOn(m_open, leaf->id);
     m_model.replaceRow(m_model.rowOf(leaf->id), rowFor(*leaf));
@@ -403,6 +405,7 @@ void ChatController::ended(const ChatPtr& chat, qint64 messageId,
         // After the path was shown anew, which takes an earlier card away.
         m_model.setErrorCard(errorNotice(QStringLiteral("answer"), *error, Doing::Answering));
     }
+    chat->earlier = {};
     // The conversation has been read with the new strength by now.
     if (!error) m_parts.window.hideNotice(QString::fromLatin1(kStrengthNotice));
     emit pathChanged();
