@@ -96,6 +96,16 @@ public:
     bool waitForEnd() {
         return QTest::qWaitFor([&] { return idle(); }, 60000);
     }
+    // Stops the answer once a few words are there.
+    bool stopSoon() {
+        if (!waitForWords(10)) return false;
+        m_application->runner().stopAll();
+        return waitForEnd();
+    }
+    bool sendAndStop(const QString& text) {
+        send(text);
+        return stopSoon();
+    }
 
 private:
     QTemporaryDir m_folder;

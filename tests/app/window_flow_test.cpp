@@ -299,17 +299,12 @@ private slots:
     void tryingAgainAndEditingMakeVersions() {
         Program program;
         QVERIFY(program.start());
-        const auto stopSoon = [&] {
-            if (!program.waitForWords(10)) return false;
-            program.application().runner().stopAll();
-            return program.waitForEnd();
-        };
         program.send(QStringLiteral("Question"));
-        QVERIFY(stopSoon());
+        QVERIFY(program.stopSoon());
         const engine::Message first = program.last();
         program.window().actionSet().action(ui::ActionId::TryAgain)->trigger();
         QTRY_VERIFY(program.last().id != first.id && program.last().role == Role::Assistant);
-        QVERIFY(stopSoon());
+        QVERIFY(program.stopSoon());
         QCOMPARE(program.model().at(1).versions, 2);
         QCOMPARE(program.model().at(1).version, 2);
 
@@ -324,7 +319,7 @@ private slots:
         program.send(QStringLiteral("Better question"));
         QTRY_VERIFY(program.model().rowCount() == 2 && program.model().at(0).versions == 2);
         QCOMPARE(program.model().at(0).message.text, std::string("Better question"));
-        QVERIFY(stopSoon());
+        QVERIFY(program.stopSoon());
         QCOMPARE(program.composer().draft().text, QStringLiteral("half a thought"));
         QCOMPARE(program.chat().conversation.messages.size(), std::size_t(5));
     }
@@ -332,10 +327,7 @@ private slots:
     void whenNothingComesOfAskingAnewTheOldAnswerStays() {
         Program program;
         QVERIFY(program.start());
-        program.send(QStringLiteral("Question"));
-        QVERIFY(program.waitForWords(10));
-        program.application().runner().stopAll();
-        QVERIFY(program.waitForEnd());
+        QVERIFY(program.sendAndStop(QStringLiteral("Question")));
         const engine::Message first = program.last();
         ui::ActionSet& actions = program.window().actionSet();
 
@@ -352,9 +344,7 @@ private slots:
         actions.action(ui::ActionId::LoadModel)->trigger();
         QTRY_VERIFY_WITH_TIMEOUT(program.application().models().model(), 30000);
         emit program.window().transcript().remedyWished(QStringLiteral("try-again"));
-        QVERIFY(program.waitForWords(10));
-        program.application().runner().stopAll();
-        QVERIFY(program.waitForEnd());
+        QVERIFY(program.stopSoon());
         QVERIFY(program.last().id != first.id);
         QCOMPARE(program.model().rowCount(), 2);
         QCOMPARE(program.model().at(0).versions, 1);
@@ -385,10 +375,7 @@ private slots:
     void theCardOfAMessageThatCameBackSendsThatMessage() {
         Program program(512);
         QVERIFY(program.start());
-        program.send(QStringLiteral("Question"));
-        QVERIFY(program.waitForWords(10));
-        program.application().runner().stopAll();
-        QVERIFY(program.waitForEnd());
+        QVERIFY(program.sendAndStop(QStringLiteral("Question")));
         const QString text = QStringLiteral("never to be lost ").repeated(400).trimmed();
         program.send(text);
         QTRY_VERIFY_WITH_TIMEOUT(program.model().errorCard(), 20000);
@@ -501,10 +488,7 @@ private slots:
     void theOpenChatDeletedInTheListComesBackWithUndoThere() {
         Program program;
         QVERIFY(program.start());
-        program.send(QStringLiteral("Keep me"));
-        QVERIFY(program.waitForWords(10));
-        program.application().runner().stopAll();
-        QVERIFY(program.waitForEnd());
+        QVERIFY(program.sendAndStop(QStringLiteral("Keep me")));
         const qint64 chat = program.chat().id();
         ui::Sidebar& sidebar = program.window().sidebar();
         auto* list = sidebar.findChild<QListView*>();
