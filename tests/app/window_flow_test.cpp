@@ -329,15 +329,17 @@ private slots:
         QVERIFY(program.start());
         QVERIFY(program.sendAndStop(QStringLiteral("Question")));
         const engine::Message first = program.last();
+        QVERIFY(program.sendAndStop(QStringLiteral("Another")));
+        const qint64 leaf = program.last().id;
         ui::ActionSet& actions = program.window().actionSet();
 
         actions.action(ui::ActionId::UnloadModel)->trigger();
         QTRY_VERIFY(!program.application().models().model());
-        actions.action(ui::ActionId::TryAgain)->trigger();
+        emit program.window().transcript().tryAgainWished(first.id);
         QTRY_VERIFY(program.model().errorCard());
         QVERIFY(program.waitForEnd());
-        QCOMPARE(program.model().rowCount(), 2);
-        QCOMPARE(program.last().id, first.id);
+        QCOMPARE(program.model().rowCount(), 4);
+        QCOMPARE(program.last().id, leaf);
         QVERIFY(program.composer().draft().empty());
 
         // The card's Try Again means the same question.
@@ -345,6 +347,7 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(program.application().models().model(), 30000);
         emit program.window().transcript().remedyWished(QStringLiteral("try-again"));
         QVERIFY(program.stopSoon());
+        QCOMPARE(program.last().parentId, first.parentId);
         QVERIFY(program.last().id != first.id);
         QCOMPARE(program.model().rowCount(), 2);
         QCOMPARE(program.model().at(0).versions, 1);
