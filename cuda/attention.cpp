@@ -308,10 +308,15 @@ Result<void> Attention::attend(const engine::AttentionStep& step, const Attentio
     CHECK(rows > 0 && rows <= kMaxStepRows);
     CHECK(sums.q.columns == rows && sums.k.columns == rows && sums.v.columns == rows);
     CHECK((step.gate != nullptr) == (sums.gate.data != nullptr));
-    CHECK(step.qRows.rows >= rows && step.qRows.columns == columns && aligned(step.qRows, 8));
+    CHECK(step.qRows.rows >= rows && step.qRows.columns == columns && aligned(step.qRows, 16));
     if (auto checked = checkHeadSize(shape.headSize); !checked) return checked;
     if (auto checked = checkCache(step.cache); !checked) return checked;
     const ElementType type = step.cache.keys.type;
+
+    AttentionFinishArgs finish;
+    AttentionArgs& a = finish.attention;
+    a = describe(step.cache, step.positions, shape, step.span);
+    const bool byTiles = tilesAndSplits(a);
 
     AttentionInputsArgs inputs;
     inputs.q = sums.q;
@@ -321,8 +326,6 @@ Result<void> Attention::attend(const engine::AttentionStep& step, const Attentio
     inputs.kGamma = gammaOf(step.kNorm, shape.headSize);
     inputs.qEps = step.qNorm.eps;
     inputs.kEps = step.kNorm.eps;
-    inputs.qRows = floats(step.qRows);
-    inputs.qStride = step.qRows.strideBytes / 4;
     inputs.keys = writableBytes(step.cache.keys);
     inputs.values = writableBytes(step.cache.values);
     inputs.keyStride = step.cache.keys.strideBytes;
@@ -339,6 +342,14 @@ Result<void> Attention::attend(const engine::AttentionStep& step, const Attentio
         inputs.turned = 1;
     }
     inputs.turns.headSize = shape.headSize;
+    if (byTiles) {
+        inputs.halves = reinterpret_cast<std::uint16_t*>(step.qRows.data);
+        inputs.qStride = step.qRows.strideBytes / 2;
+        inputs.scale = a.scale;
+    } else {
+        inputs.qRows = floats(step.qRows);
+        inputs.qStride = step.qRows.strideBytes / 4;
+    }
     LaunchShape launch;
     launch.threads = 128;
     launch.gridX = static_cast<unsigned>(ceilDivide(shape.heads + 2 * shape.kvHeads, 4));
@@ -347,12 +358,10 @@ Result<void> Attention::attend(const engine::AttentionStep& step, const Attentio
                                              : KernelId::attention_inputs_f16,
                    launch, inputs);
 
-    AttentionFinishArgs finish;
-    AttentionArgs& a = finish.attention;
-    a = describe(step.cache, step.positions, shape, step.span);
     a.q = inputs.qRows;
+    a.halves = inputs.halves;
     a.qStride = inputs.qStride;
-    if (tilesAndSplits(a)) {
+    if (byTiles) {
         a.onlyInputsBefore = 1;
         runTiles(a, type);
     } else {

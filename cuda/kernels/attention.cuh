@@ -246,6 +246,34 @@ public:
         }
     }
 
+    // The same of halves that are scaled already, from memory aligned to 16 bytes. Two lanes copy a
+    // row: `row` is that of lane / 2, or null. The copies may still be on their way at the end; all
+    // threads that copied wait for them, and then for one another.
+    __device__ __forceinline__ void startHalves(const std::uint16_t* row, const std::uint16_t* low,
+                                                const std::uint16_t* high, std::uint8_t* shared,
+                                                int lane) {
+        if constexpr (kInShared) {
+            __syncwarp(); // earlier reads are done
+            std::uint8_t* const to = shared + lane / 2 * tileStride(D) + lane % 2 * 16;
+            const auto* const from = reinterpret_cast<const std::uint8_t*>(row) + lane % 2 * 16;
+#pragma unroll
+            for (int c = 0; c < D / 16; ++c) copy16(to + 32 * c, from + 32 * c, row != nullptr);
+            m_address = sharedAddress(shared) + lane % 16 * tileStride(D) + lane / 16 * 16;
+        } else {
+            const int column = 2 * (lane % 4);
+            const auto pair = [&](const std::uint16_t* row, int c) {
+                return row ? *reinterpret_cast<const std::uint32_t*>(row + c + column) : 0;
+            };
+#pragma unroll
+            for (int k = 0; k < D / 16; ++k) {
+                m_a[k][0] = pair(low, 16 * k);
+                m_a[k][1] = pair(high, 16 * k);
+                m_a[k][2] = pair(low, 16 * k + 8);
+                m_a[k][3] = pair(high, 16 * k + 8);
+            }
+        }
+    }
+
     // Columns 16 k .. 16 k + 15.
     __device__ __forceinline__ void get(std::uint32_t (&a)[4], int k) const {
         if constexpr (kInShared) {
@@ -514,6 +542,21 @@ __device__ __forceinline__ void loadQueries(QueryTile<D>& q, const AttentionArgs
                     ? nullptr
                     : a.q + rows.row[i] * a.qStride + (kvHead * a.ratio + rows.head[i]) * D;
     q.load(at[0], at[1], a.scale, shared, lane);
+}
+
+// The queries of query tile `queryTile` out of AttentionArgs::halves (QueryTile::startHalves).
+template<int D>
+__device__ __forceinline__ void startQueries(QueryTile<D>& q, const AttentionArgs& a, int queryTile,
+                                             int kvHead, std::uint8_t* shared, int lane) {
+    const auto rowOf = [&](int rowOfTile) -> const std::uint16_t* {
+        const int r = queryTile * kQueryTile + rowOfTile, row = r / a.ratio;
+        if (row >= a.rows) return nullptr;
+        return a.halves + row * a.qStride + (kvHead * a.ratio + r - row * a.ratio) * D;
+    };
+    if constexpr (QueryTile<D>::kInShared)
+        q.startHalves(rowOf(lane / 2), nullptr, nullptr, shared, lane);
+    else
+        q.startHalves(nullptr, rowOf(lane / 4), rowOf(lane / 4 + 8), shared, lane);
 }
 
 // What a block of kThreads copies of one head's keys and values for TileRing.

@@ -48,13 +48,15 @@ GLINT_HOST_DEVICE constexpr int stateFloats(int headSize) {
 // Queries of one key/value head are numbered r = row * ratio + head of the group, and 16
 // consecutive numbers make a query tile.
 struct AttentionArgs {
-    const float* q = nullptr; // [rows][heads * head size]
+    const float* q = nullptr; // [rows][heads * head size]; null: halves
+    // q~ as attention_inputs leaves it, aligned to 16 bytes; attention_rows only.
+    const std::uint16_t* halves = nullptr;
     const std::uint8_t* keys = nullptr;
     const std::uint8_t* values = nullptr;
     const std::int32_t* positions = nullptr;     // only the first is read: they ascend by one
     float* out = nullptr;                        // [rows][heads * head size]
     float* states = nullptr;                     // [unit][key/value head][query tile] stateFloats
-    std::int64_t qStride = 0, outStride = 0;     // floats
+    std::int64_t qStride = 0, outStride = 0;     // elements
     std::int64_t keyStride = 0, valueStride = 0; // bytes
     std::int32_t rows = 0;
     std::int32_t headSize = 0;
@@ -120,7 +122,8 @@ struct AttentionInputsArgs {
     PartialSums q, k, v;
     const float* qGamma = nullptr; // null: none
     const float* kGamma = nullptr;
-    float* qRows = nullptr;
+    float* qRows = nullptr;          // null: halves
+    std::uint16_t* halves = nullptr; // of q * scale
     std::uint8_t* keys = nullptr;
     std::uint8_t* values = nullptr;
     const std::int32_t* positions = nullptr;
@@ -130,6 +133,7 @@ struct AttentionInputsArgs {
     std::int32_t heads = 0, kvHeads = 0;
     std::int32_t capacity = 0;
     float qEps = 0, kEps = 0;
+    float scale = 0;         // of scores, times log2(e)
     std::int32_t turned = 0; // 0: no rotary positions
     RopeTurns turns;
 };

@@ -7,7 +7,8 @@
 //   that the product modulo 2^64 is the turn (error 2^-64 times the position); sine and cosine are
 //   polynomials on an eighth of a turn, within 1e-7 at every position. Reference:
 //   CpuBackend::rope, the same formula with tables in double precision. Stored keys and values are
-//   the processor's, bit for bit: halves to nearest even; Q8_0 as in float_kernels.inl.
+//   the processor's, bit for bit: halves to nearest even; Q8_0 as in float_kernels.inl. Queries
+//   become q~ of attention.cuh, for attention_rows, or stay singles.
 // Shapes: attention_args.h; heads of up to 128 columns, a multiple of 32, for attention_inputs;
 //   heads of any even size up to 256 for rope; any number of columns for kv_write_f16, a multiple
 //   of 32 for kv_write_q8_0. F32 rows aligned to 4 bytes, F16 cache rows to 8, Q8_0 to 2.
@@ -164,7 +165,15 @@ __device__ __forceinline__ void attentionInputs(const AttentionInputsArgs& a) {
         }
     }
     if (isQuery) {
-        storeQuad(a.qRows + row * a.qStride + head * size, 4 * lane, size, part.v);
+        if (a.qRows) {
+            storeQuad(a.qRows + row * a.qStride + head * size, 4 * lane, size, part.v);
+        } else if (4 * lane < size) {
+            const __half2 pairs[2] = {
+                __floats2half2_rn(__fmul_rn(part.v[0], a.scale), __fmul_rn(part.v[1], a.scale)),
+                __floats2half2_rn(__fmul_rn(part.v[2], a.scale), __fmul_rn(part.v[3], a.scale))};
+            *reinterpret_cast<uint2*>(a.halves + row * a.qStride + head * size + 4 * lane) =
+                *reinterpret_cast<const uint2*>(pairs);
+        }
         return;
     }
     const std::int64_t slot = position % a.capacity;

@@ -110,17 +110,23 @@ template<int D, bool kEight> __device__ __forceinline__ void attentionRows(const
             letNextStart();
             waits = false;
         }
-        if (!early) ring.start(first, end);
-
         const int queryTile = block * kRowWarps + warp;
         const bool hasQueries = queryTile < a.queryTiles;
+        std::uint8_t* const ownQueries =
+            shared + a.ringPlaces * tileBytes(D) + warp * queryTileBytes(D);
+        QueryTile<D> q[1];
+        if (a.halves && first < end) startQueries(q[0], a, queryTile, kvHead, ownQueries, lane);
+        if (early) {
+            endCopyGroup();
+            waitForCopies<0>(); // the tiles have been on their way for longer
+        } else {
+            ring.start(first, end); // the first part is there when the queries are
+        }
         const QueryRows rows = queryRows(a, queryTile, plan.firstPosition, lane);
         TileState<D> state;
         state.clear();
         if (first < end) {
-            QueryTile<D> q[1];
-            loadQueries(q[0], a, rows, kvHead,
-                        shared + a.ringPlaces * tileBytes(D) + warp * queryTileBytes(D), lane);
+            if (!a.halves) loadQueries(q[0], a, rows, kvHead, ownQueries, lane);
             walkTiles<D>(state, q, rows, ring, hasQueries, first, end, lane);
         }
         if (hasQueries)
@@ -255,12 +261,22 @@ attention_finish(const __grid_constant__ AttentionFinishArgs f) {
     const int unit = blockIdx.x, row = blockIdx.y;
     const int columns = static_cast<int>(f.out.columns);
     const int first = unit * kUnitColumns + warp * 32;
-    // The positions were complete before attention_inputs had finished.
+    // The positions and the gate's sums were complete before attention_inputs had finished, and so
+    // before attention_rows let this kernel start. Not from the L1, which may hold what was there
+    // before.
     const UnitPlan plan = planUnits(a);
+    const auto gateOf = [&]() {
+        if (!f.gate.data || first >= columns) return 0.0f;
+        const float* const from = f.gate.data + f.gate.index(0, first + lane, row);
+        const std::int64_t stride = std::int64_t(f.gate.rowTiles) * f.gate.columns * 16;
+        float sum = __ldcg(from);
+        for (int s = 1; s < f.gate.segments; ++s) sum = __fadd_rn(sum, __ldcg(from + s * stride));
+        return sigmoid(sum);
+    };
+    float gate = f.attended ? 0.0f : gateOf();
     waitForPrevious();
     letNextStart();
-    const bool gated = warp == 0 && f.gate.data;
-    PartialUnit<4> gate(f.gate, row, unit * kUnitColumns, gated ? columns : 0, lane);
+    if (f.attended) gate = gateOf();
     float value = 0.0f;
     if (first < columns) {
         if (f.attended)
@@ -268,16 +284,12 @@ attention_finish(const __grid_constant__ AttentionFinishArgs f) {
         else
             value = mergedColumn(a, plan, row, first / a.headSize, first % a.headSize + lane, lane,
                                  merges[warp]);
+        if (f.gate.data) value = __fmul_rn(value, gate);
     }
     unitRow[warp * 32 + lane] = value;
     __syncthreads();
     if (warp > 0) return;
-    UnitPart part = loadUnit(unitRow, 0, kUnitColumns, lane);
-    if (gated) {
-        const UnitPart gates = gate.sum();
-#pragma unroll
-        for (int i = 0; i < 8; ++i) part.v[i] = sigmoidGated(part.v[i], gates.v[i]);
-    }
+    const UnitPart part = loadUnit(unitRow, 0, kUnitColumns, lane);
     writeQuantized(f.out, row, unit, lane, part);
 }
 

@@ -72,6 +72,15 @@ __device__ __forceinline__ void arrive(SharedBarrier& barrier) {
 #endif
 }
 
+#if defined(GLINT_BULK_COPY)
+// One arrival, and so many bytes that the phase waits for as well.
+__device__ __forceinline__ void arriveExpecting(SharedBarrier& barrier, unsigned bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(sharedAddress(&barrier)),
+                 "r"(bytes)
+                 : "memory");
+}
+#endif
+
 // Until the phase of this parity is over.
 __device__ __forceinline__ void wait(SharedBarrier& barrier, unsigned parity) {
 #if defined(GLINT_BULK_COPY)
@@ -120,10 +129,7 @@ __device__ __forceinline__ void copyToShared(void* to, const void* from, unsigne
     if (lane == 0) {
         // Ordinary accesses to this memory come before those of the copy engine.
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-        asm volatile(
-            "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(sharedAddress(&there)),
-            "r"(bytes)
-            : "memory");
+        arriveExpecting(there, bytes);
         asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
                      ".L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(sharedAddress(to)),
                      "l"(from), "r"(bytes), "r"(sharedAddress(&there)), "l"(policy)

@@ -14,14 +14,15 @@
 // Launch: a warp holds a unit of a row in registers from the loads to the last store; only the sums
 //   of the units go through shared memory, and every thread adds them in the one order.
 //   glue_residual_cluster (sm_90 and later): 4 blocks of up to 8 warps share a row, because one
-//   multiprocessor alone takes more than a microsecond to fetch the segments; each warp writes its
-//   sum into the shared memory of all 4. glue_residual: one block of up to 32 warps per row.
+//   multiprocessor alone takes more than a microsecond to fetch the segments; each warp sends its
+//   sum to the shared memory of all 4. glue_residual: one block of up to 32 warps per row.
 //   glue_swiglu: one block per record, one warp per row of it. Norm weights are fetched before the
 //   wait for the product. With more than 8 rows the blocks ask, from sm_90 on, for shared memory
 //   that they do not use, so that no more lie on a multiprocessor than must (RowOps::runEvenly).
 // Needs: sm_75; clusters from sm_90.
 // Measured: H200, glint-cuda-layer-bench, one row: glue_residual 3.2 us each time, glue_swiglu 2.9.
 
+#include "cuda/kernels/copy.cuh"
 #include "cuda/kernels/row_args.h"
 #include "cuda/kernels/row_math.cuh"
 
@@ -29,45 +30,53 @@ namespace cuda {
 namespace {
 
 // How the warps of a row tell each other the sums of their units. share() gives every warp of the
-// row `value` of each unit in sums[unit]; an array is used once per launch.
+// row `value` of each unit in sums[round][unit]; a round, 0 or 1, is used once per launch.
+
+using RowSums = float[2][kMaxGlueUnits];
 
 struct InBlock {
-    __device__ void begin() {}
+    __device__ void begin(int) {}
     __device__ void ready() {}
-    __device__ void share(float* sums, int unit, float value, int lane) {
-        if (lane == 0) sums[unit] = value;
+    __device__ void share(RowSums& sums, int round, int unit, float value, int lane) {
+        if (lane == 0) sums[round][unit] = value;
         __syncthreads();
     }
 };
 
-#if __CUDA_ARCH__ >= 900
+#if defined(GLINT_BULK_COPY)
+// A sum and the news that it is there go to each block in one message, which takes half the time of
+// a store and a barrier of the cluster.
 struct InCluster {
-    // Nothing may be written into a block that has not started: begin() says that this one has,
-    // ready() waits for the others.
-    __device__ void begin() { arrive(); }
-    __device__ void ready() { wait(); }
-    __device__ void share(float* sums, int unit, float value, int lane) {
-        if (lane < kGlueCluster) {
-            const auto own = static_cast<std::uint32_t>(__cvta_generic_to_shared(sums + unit));
-            std::uint32_t theirs;
-            asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
-                         : "=r"(theirs)
-                         : "r"(own), "r"(lane));
-            asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(theirs), "f"(value) : "memory");
-        }
-        arrive();
-        wait();
-    }
+    SharedBarrier (&there)[2]; // of this block: all sums of a round have come
 
-private:
-    // ".aligned" wants the warp's lanes together.
-    __device__ void arrive() {
+    // Nothing may be sent to a block that has not started: begin() says that this one has, ready()
+    // waits for the others. `warps`: of a block.
+    __device__ void begin(int warps) {
+        if (threadIdx.x == 0) {
+            for (SharedBarrier& barrier : there) initBarrier(barrier, 1);
+            publishBarriers();
+            for (SharedBarrier& barrier : there)
+                arriveExpecting(barrier, sizeof(float) * kGlueCluster * warps);
+        }
+        // ".aligned" wants the warp's lanes together.
         __syncwarp();
         asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
     }
-    __device__ void wait() {
+    __device__ void ready() {
         __syncwarp();
         asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    }
+    __device__ void share(RowSums& sums, int round, int unit, float value, int lane) {
+        if (lane < kGlueCluster) {
+            asm volatile("{\n.reg .b32 to, barrier;\n"
+                         "mapa.shared::cluster.u32 to, %0, %2;\n"
+                         "mapa.shared::cluster.u32 barrier, %1, %2;\n"
+                         "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [to], %3, "
+                         "[barrier];\n}" ::"r"(sharedAddress(&sums[round][unit])),
+                         "r"(sharedAddress(&there[round])), "r"(lane), "r"(__float_as_uint(value))
+                         : "memory");
+        }
+        wait(there[round], 0);
     }
 };
 #endif
@@ -77,13 +86,13 @@ private:
 template<int kBatch, class Exchange>
 __device__ __forceinline__ void residualUnit(const GlueResidualArgs& a, std::int64_t row, int unit,
                                              Exchange exchange) {
-    __shared__ __align__(16) float postSums[kMaxGlueUnits], nextSums[kMaxGlueUnits];
+    __shared__ __align__(16) RowSums sums;
     const int lane = threadIdx.x % 32;
     const int columns = static_cast<int>(a.out.columns);
     const int units = static_cast<int>(unitsOf(columns));
     const int first = unit * kUnitColumns;
     letNextStart();
-    exchange.begin();
+    exchange.begin(static_cast<int>(blockDim.x) / 32);
     // Warps beyond the row compute with zeros: every access is bounded by the columns.
     const UnitPart postGamma = loadGamma(a.postGamma, first, columns, lane);
     const UnitPart nextGamma = loadGamma(a.nextGamma, first, columns, lane);
@@ -93,8 +102,8 @@ __device__ __forceinline__ void residualUnit(const GlueResidualArgs& a, std::int
     UnitPart y = PartialUnit<kBatch>(a.y, static_cast<int>(row), first, columns, lane).sum();
     exchange.ready();
     if (a.hasPost) {
-        exchange.share(postSums, unit, unitSquares(y), lane);
-        const float factor = normFactor(rowSum<kMaxGlueUnits>(postSums, units), columns, a.postEps);
+        exchange.share(sums, 0, unit, unitSquares(y), lane);
+        const float factor = normFactor(rowSum<kMaxGlueUnits>(sums[0], units), columns, a.postEps);
 #pragma unroll
         for (int i = 0; i < 8; ++i) y.v[i] = normed(y.v[i], factor, postGamma.v[i]);
     }
@@ -103,9 +112,9 @@ __device__ __forceinline__ void residualUnit(const GlueResidualArgs& a, std::int
     storeUnit(xRow, first, columns, lane, x);
     if (a.tap) storeUnit(a.tap + row * a.tapStride, first, columns, lane, x);
     if (!a.hasNext) return;
-    exchange.share(nextSums, unit, unitSquares(x), lane);
+    exchange.share(sums, 1, unit, unitSquares(x), lane);
     if (unit >= units) return;
-    const float factor = normFactor(rowSum<kMaxGlueUnits>(nextSums, units), columns, a.nextEps);
+    const float factor = normFactor(rowSum<kMaxGlueUnits>(sums[1], units), columns, a.nextEps);
 #pragma unroll
     for (int i = 0; i < 8; ++i) x.v[i] = normed(x.v[i], factor, nextGamma.v[i]);
     writeQuantized(a.out, row, unit, lane, x);
@@ -119,12 +128,13 @@ extern "C" __global__ void __launch_bounds__(32 * kMaxGlueUnits)
 }
 
 // Grid (kGlueCluster, rows): the blocks of a row are one cluster.
-#if __CUDA_ARCH__ >= 900
+#if defined(GLINT_BULK_COPY)
 extern "C" __global__ void __cluster_dims__(kGlueCluster, 1, 1)
     __launch_bounds__(32 * kMaxGlueUnits / kGlueCluster)
         glue_residual_cluster(const __grid_constant__ GlueResidualArgs a) {
     const int warps = blockDim.x / 32;
-    residualUnit<6>(a, blockIdx.y, blockIdx.x * warps + threadIdx.x / 32, InCluster());
+    __shared__ SharedBarrier there[2];
+    residualUnit<6>(a, blockIdx.y, blockIdx.x * warps + threadIdx.x / 32, InCluster{there});
 }
 #else
 // Never launched there; the table of kernels wants every name in every image.
