@@ -209,6 +209,13 @@ __device__ __forceinline__ void loadMatricesTurned(std::uint32_t (&b)[4], std::u
                  : "memory");
 }
 
+// Rows of queries as halves that a lane copies or reads, aligned to 16 bytes; those that do not
+// exist are zeros. Where queries lie in shared memory: row lane / 2 of the tile; else g and g + 8.
+struct HalfRows {
+    const std::uint16_t* at[2]; // may be read in any case
+    bool exists[2];
+};
+
 // Queries of one tile of 16, scaled, as left operands: in registers, or, where these are short, in
 // shared memory (the warp's own queryTileBytes).
 template<int D> class QueryTile {
@@ -246,31 +253,29 @@ public:
         }
     }
 
-    // The same of halves that are scaled already, from memory aligned to 16 bytes. Two lanes copy a
-    // row: `row` is that of lane / 2, or null. The copies may still be on their way at the end; all
-    // threads that copied wait for them, and then for one another.
-    __device__ __forceinline__ void startHalves(const std::uint16_t* row, const std::uint16_t* low,
-                                                const std::uint16_t* high, std::uint8_t* shared,
+    // The same of halves that are scaled already. Two lanes copy a row. The copies may still be on
+    // their way at the end: all threads that copied wait for them, and then for one another.
+    __device__ __forceinline__ void startHalves(const HalfRows& rows, std::uint8_t* shared,
                                                 int lane) {
         if constexpr (kInShared) {
             __syncwarp(); // earlier reads are done
             std::uint8_t* const to = shared + lane / 2 * tileStride(D) + lane % 2 * 16;
-            const auto* const from = reinterpret_cast<const std::uint8_t*>(row) + lane % 2 * 16;
+            const auto* const from =
+                reinterpret_cast<const std::uint8_t*>(rows.at[0]) + lane % 2 * 16;
 #pragma unroll
-            for (int c = 0; c < D / 16; ++c) copy16(to + 32 * c, from + 32 * c, row != nullptr);
+            for (int c = 0; c < D / 16; ++c) copy16(to + 32 * c, from + 32 * c, rows.exists[0]);
             m_address = sharedAddress(shared) + lane % 16 * tileStride(D) + lane / 16 * 16;
         } else {
             const int column = 2 * (lane % 4);
-            const auto pair = [&](const std::uint16_t* row, int c) {
-                return row ? *reinterpret_cast<const std::uint32_t*>(row + c + column) : 0;
+            const auto pair = [&](int row, int c) -> std::uint32_t {
+                return rows.exists[row]
+                           ? *reinterpret_cast<const std::uint32_t*>(rows.at[row] + c + column)
+                           : 0;
             };
 #pragma unroll
-            for (int k = 0; k < D / 16; ++k) {
-                m_a[k][0] = pair(low, 16 * k);
-                m_a[k][1] = pair(high, 16 * k);
-                m_a[k][2] = pair(low, 16 * k + 8);
-                m_a[k][3] = pair(high, 16 * k + 8);
-            }
+            for (int k = 0; k < D / 16; ++k)
+#pragma unroll
+                for (int i = 0; i < 4; ++i) m_a[k][i] = pair(i % 2, 16 * k + i / 2 * 8);
         }
     }
 
@@ -544,19 +549,20 @@ __device__ __forceinline__ void loadQueries(QueryTile<D>& q, const AttentionArgs
     q.load(at[0], at[1], a.scale, shared, lane);
 }
 
-// The queries of query tile `queryTile` out of AttentionArgs::halves (QueryTile::startHalves).
+// Those of query tile `queryTile` in AttentionArgs::halves.
 template<int D>
-__device__ __forceinline__ void startQueries(QueryTile<D>& q, const AttentionArgs& a, int queryTile,
-                                             int kvHead, std::uint8_t* shared, int lane) {
-    const auto rowOf = [&](int rowOfTile) -> const std::uint16_t* {
+__device__ __forceinline__ HalfRows halfRowsOf(const AttentionArgs& a, int queryTile, int kvHead,
+                                               int lane) {
+    HalfRows rows;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const int rowOfTile = QueryTile<D>::kInShared ? lane / 2 : lane / 4 + 8 * i;
         const int r = queryTile * kQueryTile + rowOfTile, row = r / a.ratio;
-        if (row >= a.rows) return nullptr;
-        return a.halves + row * a.qStride + (kvHead * a.ratio + r - row * a.ratio) * D;
-    };
-    if constexpr (QueryTile<D>::kInShared)
-        q.startHalves(rowOf(lane / 2), nullptr, nullptr, shared, lane);
-    else
-        q.startHalves(nullptr, rowOf(lane / 4), rowOf(lane / 4 + 8), shared, lane);
+        rows.exists[i] = row < a.rows;
+        const std::int64_t head = kvHead * a.ratio + r - row * a.ratio;
+        rows.at[i] = a.halves + (rows.exists[i] ? row * a.qStride + head * D : 0);
+    }
+    return rows;
 }
 
 // What a block of kThreads copies of one head's keys and values for TileRing.

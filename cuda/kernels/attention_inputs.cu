@@ -136,11 +136,13 @@ __device__ __forceinline__ void attentionInputs(const AttentionInputsArgs& a) {
         for (int i = 0; i < 4; ++i)
             turns[i] = a.turns.perPosition[a.turns.halves ? 4 * (first ? lane : partner) + i
                                                           : 2 * lane + i / 2];
+    PartialUnit<2> partial(sums, row, head * size, (head + 1) * size, lane);
     waitForPrevious();
     // Not earlier: attention_rows relies on all before this kernel having finished when it starts.
     letNextStart();
+    partial.start();
     const int position = a.positions[row * a.positionStride];
-    UnitPart part = PartialUnit<2>(sums, row, head * size, (head + 1) * size, lane).sum();
+    UnitPart part = partial.sum();
     if (!isValue) {
         const float factor = normFactor(unitSquares(part), size, isQuery ? a.qEps : a.kEps);
 #pragma unroll

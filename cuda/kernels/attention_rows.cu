@@ -105,24 +105,26 @@ template<int D, bool kEight> __device__ __forceinline__ void attentionRows(const
         const int fetchedFirst = min(end, first + a.ringPlaces / 2);
         const bool early = !kEight && waits && fetchedFirst * kKeyTile <= plan.firstPosition;
         if (early) ring.start(first, end);
+        const int queryTile = block * kRowWarps + warp;
+        const bool hasQueries = queryTile < a.queryTiles;
+        std::uint8_t* const ownQueries =
+            shared + a.ringPlaces * tileBytes(D) + warp * queryTileBytes(D);
+        const QueryRows rows = queryRows(a, queryTile, plan.firstPosition, lane);
+        HalfRows halfRows;
+        if (a.halves) halfRows = halfRowsOf<D>(a, queryTile, kvHead, lane);
         if (waits) {
             waitForPrevious();
             letNextStart();
             waits = false;
         }
-        const int queryTile = block * kRowWarps + warp;
-        const bool hasQueries = queryTile < a.queryTiles;
-        std::uint8_t* const ownQueries =
-            shared + a.ringPlaces * tileBytes(D) + warp * queryTileBytes(D);
         QueryTile<D> q[1];
-        if (a.halves && first < end) startQueries(q[0], a, queryTile, kvHead, ownQueries, lane);
+        if (a.halves && first < end) q[0].startHalves(halfRows, ownQueries, lane);
         if (early) {
             endCopyGroup();
             waitForCopies<0>(); // the tiles have been on their way for longer
         } else {
             ring.start(first, end); // the first part is there when the queries are
         }
-        const QueryRows rows = queryRows(a, queryTile, plan.firstPosition, lane);
         TileState<D> state;
         state.clear();
         if (first < end) {
@@ -151,32 +153,35 @@ __device__ __forceinline__ float mergedColumn(const AttentionArgs& a, const Unit
     const int kvHead = head / a.ratio, r = row * a.ratio + head % a.ratio;
     const int queryTile = r / kQueryTile, rowOfTile = r % kQueryTile;
     const float* const states = a.states + stateIndex(a, 0, kvHead, queryTile);
-    const std::int64_t stride =
-        std::int64_t(a.kvHeads) * a.queryTiles * stateFloats(a.headSize); // of a unit
+    const auto stride =
+        static_cast<std::uint32_t>(a.kvHeads * a.queryTiles * stateFloats(a.headSize)); // of a unit
     const float* const values = states + rowOfTile * a.headSize + column;
     const float* const sums = states + kQueryTile * a.headSize + 2 * rowOfTile;
-    const auto isUnit = [&](int unit) { return unit >= plan.firstUnit && unit < plan.endUnit; };
-    const auto sumsOf = [&](int unit) { // m and l
-        if (!isUnit(unit)) return make_float2(minusInfinity(), 0.0f);
-        return *reinterpret_cast<const float2*>(sums + (unit - plan.firstUnit) * stride);
-    };
-    const auto valueOf = [&](int unit) { // what an empty state holds is not used
-        return isUnit(unit) ? values[(unit - plan.firstUnit) * stride] : 0.0f;
-    };
+    const auto units = static_cast<unsigned>(plan.endUnit - plan.firstUnit);
 
     // Units that make a split. As many as there are lanes are looked at together, from the start of
     // a split; maxima up to a unit need no order, and give the factors of all merges at once.
     const int splitUnits = a.splitTiles / plan.tilesPerUnit;
-    const int place = lane % splitUnits;
+    const int place = lane & (splitUnits - 1); // a power of two
     float totalM = minusInfinity(), totalL = 0.0f, total = 0.0f;
     float splitL = 0.0f, split = 0.0f;
     for (int base = plan.firstUnit / splitUnits * splitUnits; base < plan.endUnit;
          base += kMergedAtOnce) {
-        const float2 ml = sumsOf(base + lane);
-        const float m = ml.x, l = ml.y;
-        float o[kMergedAtOnce]; // all loads in flight
+        // The first units may lie before those of the call. Few instructions: there are many loads,
+        // and all of them are to be in flight.
+        const int skipped = base - plan.firstUnit;
+        float m = minusInfinity(), l = 0.0f;
+        if (static_cast<unsigned>(skipped + lane) < units) {
+            const float2 ml = *reinterpret_cast<const float2*>(sums + std::int64_t(skipped + lane) *
+                                                                          std::int64_t(stride));
+            m = ml.x, l = ml.y;
+        }
+        const float* const from = values + std::int64_t(skipped) * std::int64_t(stride);
+        float o[kMergedAtOnce]; // what an empty state holds is not used
 #pragma unroll
-        for (int i = 0; i < kMergedAtOnce; ++i) o[i] = valueOf(base + i);
+        for (int i = 0; i < kMergedAtOnce; ++i)
+            o[i] =
+                static_cast<unsigned>(skipped + i) < units ? from[std::uint64_t(i) * stride] : 0.0f;
 
         float splitM = m; // of this unit and those before it in its split
         for (int step = 1; step < splitUnits; step *= 2) {
@@ -212,7 +217,7 @@ __device__ __forceinline__ float mergedColumn(const AttentionArgs& a, const Unit
             f.take = unit.take;
             split = merged(split, unit.holds ? o[i] : 0.0f, f);
             splitL = merged(splitL, unit.l, f);
-            if (i % splitUnits == splitUnits - 1 || i == count - 1) {
+            if ((i & (splitUnits - 1)) == splitUnits - 1 || i == count - 1) {
                 f.keep = __shfl_sync(kWholeWarp, inTotal.keep, i);
                 f.take = __shfl_sync(kWholeWarp, inTotal.take, i);
                 total = merged(total, split, f);

@@ -35,7 +35,7 @@ namespace {
 using RowSums = float[2][kMaxGlueUnits];
 
 struct InBlock {
-    __device__ void begin(int) {}
+    __device__ void begin(int) { __syncthreads(); }
     __device__ void ready() {}
     __device__ void share(RowSums& sums, int round, int unit, float value, int lane) {
         if (lane == 0) sums[round][unit] = value;
@@ -92,18 +92,23 @@ __device__ __forceinline__ void residualUnit(const GlueResidualArgs& a, std::int
     const int units = static_cast<int>(unitsOf(columns));
     const int first = unit * kUnitColumns;
     letNextStart();
+    // Units that nobody has count as zeros.
+    for (int i = threadIdx.x; i < 2 * kMaxGlueUnits; i += blockDim.x)
+        sums[i / kMaxGlueUnits][i % kMaxGlueUnits] = 0.0f;
     exchange.begin(static_cast<int>(blockDim.x) / 32);
     // Warps beyond the row compute with zeros: every access is bounded by the columns.
     const UnitPart postGamma = loadGamma(a.postGamma, first, columns, lane);
     const UnitPart nextGamma = loadGamma(a.nextGamma, first, columns, lane);
-    waitForPrevious();
+    PartialUnit<kBatch> partial(a.y, static_cast<int>(row), first, columns, lane);
     float* xRow = a.x + row * a.xStride;
+    waitForPrevious();
+    partial.start();
     UnitPart x = loadUnit(xRow, first, columns, lane);
-    UnitPart y = PartialUnit<kBatch>(a.y, static_cast<int>(row), first, columns, lane).sum();
+    UnitPart y = partial.sum();
     exchange.ready();
     if (a.hasPost) {
         exchange.share(sums, 0, unit, unitSquares(y), lane);
-        const float factor = normFactor(rowSum<kMaxGlueUnits>(sums[0], units), columns, a.postEps);
+        const float factor = normFactor(paddedRowSum<kMaxGlueUnits>(sums[0]), columns, a.postEps);
 #pragma unroll
         for (int i = 0; i < 8; ++i) y.v[i] = normed(y.v[i], factor, postGamma.v[i]);
     }
@@ -114,7 +119,7 @@ __device__ __forceinline__ void residualUnit(const GlueResidualArgs& a, std::int
     if (!a.hasNext) return;
     exchange.share(sums, 1, unit, unitSquares(x), lane);
     if (unit >= units) return;
-    const float factor = normFactor(rowSum<kMaxGlueUnits>(sums[1], units), columns, a.nextEps);
+    const float factor = normFactor(paddedRowSum<kMaxGlueUnits>(sums[1]), columns, a.nextEps);
 #pragma unroll
     for (int i = 0; i < 8; ++i) x.v[i] = normed(x.v[i], factor, nextGamma.v[i]);
     writeQuantized(a.out, row, unit, lane, x);
@@ -145,13 +150,15 @@ extern "C" __global__ void glue_residual_cluster(const __grid_constant__ GlueRes
 extern "C" __global__ void __launch_bounds__(32 * kTileRows)
     glue_swiglu(const __grid_constant__ GlueSwigluArgs a) {
     letNextStart();
-    waitForPrevious();
     const int lane = threadIdx.x % 32, unit = blockIdx.y, first = unit * kUnitColumns;
     const int row = blockIdx.x * kTileRows + threadIdx.x / 32;
     const int columns = static_cast<int>(a.out.columns);
-    if (row >= a.out.rows) return;
     PartialUnit<2> gateSums(a.gate, row, first, columns, lane);
     PartialUnit<2> upSums(a.up, row, first, columns, lane);
+    waitForPrevious(); // every warp: what follows relies on all of them
+    if (row >= a.out.rows) return;
+    gateSums.start();
+    upSums.start();
     UnitPart gate = gateSums.sum();
     const UnitPart up = upSums.sum();
 #pragma unroll

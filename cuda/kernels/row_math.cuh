@@ -30,12 +30,20 @@ __device__ __forceinline__ bool aligned16(const void* p) {
     return (reinterpret_cast<std::uintptr_t>(p) & 15) == 0;
 }
 
+// Four columns at once, aligned to 16 bytes.
+__device__ __forceinline__ void loadWhole(const float* from, float* v) {
+    const float4 f = *reinterpret_cast<const float4*>(from);
+    v[0] = f.x, v[1] = f.y, v[2] = f.z, v[3] = f.w;
+}
+__device__ __forceinline__ void storeWhole(float* to, const float* v) {
+    *reinterpret_cast<float4*>(to) = make_float4(v[0], v[1], v[2], v[3]);
+}
+
 // Columns c .. c + 3 of a row; zeros from `columns` on.
 __device__ __forceinline__ void loadQuad(const float* row, std::int64_t c, std::int64_t columns,
                                          float* v) {
     if (c + 4 <= columns && aligned16(row + c)) {
-        const float4 f = *reinterpret_cast<const float4*>(row + c);
-        v[0] = f.x, v[1] = f.y, v[2] = f.z, v[3] = f.w;
+        loadWhole(row + c, v);
     } else {
 #pragma unroll
         for (int i = 0; i < 4; ++i) v[i] = c + i < columns ? row[c + i] : 0.0f;
@@ -45,7 +53,7 @@ __device__ __forceinline__ void loadQuad(const float* row, std::int64_t c, std::
 __device__ __forceinline__ void storeQuad(float* row, std::int64_t c, std::int64_t columns,
                                           const float* v) {
     if (c + 4 <= columns && aligned16(row + c)) {
-        *reinterpret_cast<float4*>(row + c) = make_float4(v[0], v[1], v[2], v[3]);
+        storeWhole(row + c, v);
     } else {
 #pragma unroll
         for (int i = 0; i < 4; ++i)
@@ -57,15 +65,25 @@ __device__ __forceinline__ void storeQuad(float* row, std::int64_t c, std::int64
 __device__ __forceinline__ UnitPart loadUnit(const float* row, std::int64_t first,
                                              std::int64_t columns, int lane) {
     UnitPart part;
-    loadQuad(row, first + 4 * lane, columns, part.v);
-    loadQuad(row, first + 128 + 4 * lane, columns, part.v + 4);
+    if (first + kUnitColumns <= columns && aligned16(row)) { // the same for the whole warp
+        loadWhole(row + first + 4 * lane, part.v);
+        loadWhole(row + first + 128 + 4 * lane, part.v + 4);
+    } else {
+        loadQuad(row, first + 4 * lane, columns, part.v);
+        loadQuad(row, first + 128 + 4 * lane, columns, part.v + 4);
+    }
     return part;
 }
 
 __device__ __forceinline__ void storeUnit(float* row, std::int64_t first, std::int64_t columns,
                                           int lane, const UnitPart& part) {
-    storeQuad(row, first + 4 * lane, columns, part.v);
-    storeQuad(row, first + 128 + 4 * lane, columns, part.v + 4);
+    if (first + kUnitColumns <= columns && aligned16(row)) {
+        storeWhole(row + first + 4 * lane, part.v);
+        storeWhole(row + first + 128 + 4 * lane, part.v + 4);
+    } else {
+        storeQuad(row, first + 4 * lane, columns, part.v);
+        storeQuad(row, first + 128 + 4 * lane, columns, part.v + 4);
+    }
 }
 
 // The same of a norm's weights; null: ones, which leave every bit as it is.
@@ -80,16 +98,23 @@ __device__ __forceinline__ UnitPart loadGamma(const float* gamma, std::int64_t f
 
 // A unit of what a row GEMM wrote: weight rows first .. first + 255 of one activation row
 // (`column`), the segments added in ascending order; zeros from weightRows on. The loads of kBatch
-// segments are in flight together (8 registers each), the first of them from construction on.
+// segments are in flight together (8 registers each), the first of them from start() on. What is
+// done at construction needs no memory: before the wait for the product, for a warp that works
+// alone pays for every instruction in full.
 template<int kBatch> class PartialUnit {
 public:
     __device__ __forceinline__ PartialUnit(const PartialSums& sums, int column, int first,
                                            int weightRows, int lane)
         : m_segments(sums.segments), m_left(weightRows - first - 4 * lane),
-          m_stride(std::int64_t(sums.rowTiles) * sums.columns * 16) {
+          m_stride(static_cast<std::uint32_t>(sums.rowTiles * sums.columns * 16)) {
         // Four columns never leave their run of 16, which is whole up to rowTiles.
         m_from[0] = sums.data + sums.index(0, first + 4 * lane, column);
         m_from[1] = sums.data + sums.index(0, first + 128 + 4 * lane, column);
+#pragma unroll
+        for (const float*& from : m_from) asm volatile("" : "+l"(from)); // now, and not later
+    }
+
+    __device__ __forceinline__ void start() {
         fetch(0);
     }
 
@@ -114,8 +139,8 @@ private:
 #pragma unroll
             for (int s = 0; s < kBatch; ++s)
                 if (128 * half < m_left && start + s < m_segments)
-                    m_batch[half][s] =
-                        *reinterpret_cast<const float4*>(m_from[half] + (start + s) * m_stride);
+                    m_batch[half][s] = *reinterpret_cast<const float4*>(
+                        m_from[half] + std::uint64_t(start + s) * m_stride);
                 else
                     m_batch[half][s] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
@@ -139,8 +164,8 @@ private:
 
     const float* m_from[2];
     int m_segments;
-    int m_left; // of the weight's rows, from the lane's first column on
-    std::int64_t m_stride;
+    int m_left;             // of the weight's rows, from the lane's first column on
+    std::uint32_t m_stride; // floats of a segment
     float4 m_batch[2][kBatch];
 };
 
@@ -176,6 +201,21 @@ template<int kMost> __device__ __forceinline__ float rowSum(const float* unitSum
         chain.y = __fadd_rn(chain.y, u + 1 < units ? f.y : 0.0f);
         chain.z = __fadd_rn(chain.z, u + 2 < units ? f.z : 0.0f);
         chain.w = __fadd_rn(chain.w, u + 3 < units ? f.w : 0.0f);
+    }
+    return __fadd_rn(__fadd_rn(chain.x, chain.y), __fadd_rn(chain.z, chain.w));
+}
+
+// The same of sums of squares with zeros up to kMost behind them: no conditions, and the same bits.
+template<int kMost> __device__ __forceinline__ float paddedRowSum(const float* unitSums) {
+    static_assert(kMost % 4 == 0, "whole quads");
+    float4 chain = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll
+    for (int u = 0; u < kMost; u += 4) {
+        const float4 f = *reinterpret_cast<const float4*>(unitSums + u);
+        chain.x = __fadd_rn(chain.x, f.x);
+        chain.y = __fadd_rn(chain.y, f.y);
+        chain.z = __fadd_rn(chain.z, f.z);
+        chain.w = __fadd_rn(chain.w, f.w);
     }
     return __fadd_rn(__fadd_rn(chain.x, chain.y), __fadd_rn(chain.z, chain.w));
 }
