@@ -163,15 +163,25 @@ public:
         for (int i = 1; i < m_places; ++i) fetchNext();
     }
 
+    // Copies of the caller's own have been started: they are there when next() returns. (Those that
+    // are started before start() need no such call.)
+    __device__ __forceinline__ void follow() {
+        endCopyGroup();
+        m_followed = true;
+    }
+
     // The next part, keys or values. Nobody reads the one before it any more: its place is filled
     // again.
     __device__ __forceinline__ const std::uint8_t* next() {
-        if (m_places == 4)
+        if (m_followed) // a wait for all that came before, which has been on its way for longer
+            waitForCopies<0>();
+        else if (m_places == 4)
             waitForCopies<2>();
         else if (m_places == 3)
             waitForCopies<1>();
         else
             waitForCopies<0>();
+        m_followed = false;
         __syncthreads();
         const std::uint8_t* const part = m_shared + m_read * tileBytes(D);
         m_read = m_read + 1 == m_places ? 0 : m_read + 1;
@@ -192,6 +202,7 @@ private:
     Fetch m_fetch;
     int m_part = 0, m_endPart = 0; // 2 tile + (values)
     int m_filled = 0, m_read = 0;  // places
+    bool m_followed = false;
 };
 
 // ---- matrix fragments

@@ -119,12 +119,10 @@ template<int D, bool kEight> __device__ __forceinline__ void attentionRows(const
         }
         QueryTile<D> q[1];
         if (a.halves && first < end) q[0].startHalves(halfRows, ownQueries, lane);
-        if (early) {
-            endCopyGroup();
-            waitForCopies<0>(); // the tiles have been on their way for longer
-        } else {
-            ring.start(first, end); // the first part is there when the queries are
-        }
+        if (early)
+            ring.follow();
+        else
+            ring.start(first, end);
         TileState<D> state;
         state.clear();
         if (first < end) {
@@ -176,7 +174,7 @@ __device__ __forceinline__ float mergedColumn(const AttentionArgs& a, const Unit
                                                                           std::int64_t(stride));
             m = ml.x, l = ml.y;
         }
-        const float* const from = values + std::int64_t(skipped) * std::int64_t(stride);
+        const float* const from = kept(values + std::int64_t(skipped) * std::int64_t(stride));
         float o[kMergedAtOnce]; // what an empty state holds is not used
 #pragma unroll
         for (int i = 0; i < kMergedAtOnce; ++i)

@@ -24,6 +24,17 @@ __device__ __forceinline__ void letNextStart() {
 #endif
 }
 
+// A number or an address that the compiler knows nothing about: it is computed here and stays in a
+// register, where it would otherwise be computed later, or anew and anew.
+template<class T> __device__ __forceinline__ T kept(T value) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "one register or two");
+    if constexpr (sizeof(T) == 4)
+        asm volatile("" : "+r"(value));
+    else
+        asm volatile("" : "+l"(value));
+    return value;
+}
+
 // Sum over the warp in the order of int8_format.h: lanes l and l + 16, then + 8, + 4, + 2, + 1.
 // Every lane gets the same bits.
 __device__ __forceinline__ float warpSum(float x) {

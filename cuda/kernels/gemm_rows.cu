@@ -56,14 +56,6 @@ __device__ __forceinline__ int laneIndex() {
     return lane;
 }
 
-// A number that the compiler knows nothing about: it stays in a register, where an address of
-// shared memory would be computed anew in every turn, with a dozen instructions before the first
-// load.
-__device__ __forceinline__ std::uint32_t kept(std::uint32_t number) {
-    asm volatile("" : "+r"(number));
-    return number;
-}
-
 // The shared memory: barriers at fixed places, then the stages of the ring, then sums.
 struct RingBarriers {
     SharedBarrier arrived[kMaxStages], multiplied[kMaxStages], added[kMaxStages];

@@ -108,15 +108,11 @@ public:
         : m_segments(sums.segments), m_left(weightRows - first - 4 * lane),
           m_stride(static_cast<std::uint32_t>(sums.rowTiles * sums.columns * 16)) {
         // Four columns never leave their run of 16, which is whole up to rowTiles.
-        m_from[0] = sums.data + sums.index(0, first + 4 * lane, column);
-        m_from[1] = sums.data + sums.index(0, first + 128 + 4 * lane, column);
-#pragma unroll
-        for (const float*& from : m_from) asm volatile("" : "+l"(from)); // now, and not later
+        m_from[0] = kept(sums.data + sums.index(0, first + 4 * lane, column));
+        m_from[1] = kept(sums.data + sums.index(0, first + 128 + 4 * lane, column));
     }
 
-    __device__ __forceinline__ void start() {
-        fetch(0);
-    }
+    __device__ __forceinline__ void start() { fetch(0); }
 
     __device__ __forceinline__ UnitPart sum() {
         UnitPart part = {};
