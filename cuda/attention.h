@@ -42,8 +42,8 @@ public:
     static constexpr int kTileItems = 2;
 
     // scratch: kScratchBytes or less (tests do that). tileItems: blocks of work per multiprocessor
-    // up to which few rows are cut into tiles (windows of many tiles: up to half as many), beyond
-    // that into splits; only the time depends on it.
+    // up to which few rows are cut into tiles, beyond that into splits; only the time depends on
+    // it.
     Attention(Launcher& launcher, engine::Buffer scratch, int tileItems = kTileItems);
 
     std::int64_t scratchBytes() const { return m_scratch.bytes(); }

@@ -66,8 +66,7 @@ struct AttentionArgs {
     std::int32_t left = 0, right = 0; // of the span, at most kFar
     std::int32_t splitTiles = 0;
     std::int32_t queryTiles = 0; // rows * ratio / 16, rounded up
-    // Up to so many items a single tile is a unit, else a split; half as many where short splits
-    // pay (planUnits).
+    // Up to so many items a single tile is a unit, else a split.
     std::int32_t tileItems = 0;
     std::int32_t ringPlaces = 2; // tiles of keys and values in shared memory
     // 1: the previous kernel is attention_inputs, so that all before it has finished when this one

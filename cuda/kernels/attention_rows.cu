@@ -20,8 +20,8 @@
 //   multiprocessor. attention_merge: a warp per 32 columns; attention_finish: a block of 8 warps
 //   per unit of 256 columns and row.
 // Needs: sm_75 (copies wait there); 16-byte copies in flight from sm_80 on.
-// Measured: H200, glint-cuda-layer-bench: with attention_inputs 13.6 us a layer for one row at
-//   1,024 tokens, 17.2 for 16 rows, before the merge took its factors from shared memory.
+// Measured: H200, glint-cuda-layer-bench: with attention_inputs 9.9 us a layer for one row at
+//   1,024 tokens, 11.9 for 16 rows.
 
 #include "cuda/kernels/attention.cuh"
 #include "cuda/kernels/row_math.cuh"
@@ -48,11 +48,7 @@ __device__ __forceinline__ UnitPlan planUnits(const AttentionArgs& a) {
     const int firstTile = max(0, plan.firstPosition - a.left) / kKeyTile;
     const int endTile = (plan.firstPosition + a.rows - 1) / kKeyTile + 1;
     const int tiles = endTile - firstTile, items = tiles * a.kvHeads * itemBlocks(a);
-    // More units than lanes take the merge a second round. With so many items short splits then
-    // cost less: 16 rows of the model do, a single row does not.
-    const bool shortSplits = a.splitTiles <= kLimitedSplitTiles && tiles > kMergedAtOnce;
-    const bool byTile = shortSplits ? 2 * items < a.tileItems : items <= a.tileItems;
-    plan.tilesPerUnit = byTile ? 1 : a.splitTiles;
+    plan.tilesPerUnit = items <= a.tileItems ? 1 : a.splitTiles;
     plan.firstUnit = firstTile / plan.tilesPerUnit;
     plan.endUnit = (endTile - 1) / plan.tilesPerUnit + 1;
     return plan;

@@ -32,8 +32,8 @@
 //   Per unit a warp issues 187 (292 for 16 rows) instructions for Q4_K, 279 (400) for Q6_K: with 16
 //   rows an H200 waits for them as much as for memory, smaller cards wait for memory.
 // Needs. sm_75; copies run by themselves from sm_80, by bulk from sm_90 (copy.cuh).
-// Measured. H200, 2026-11-30, glint-cuda-layer-bench: the four products of a layer 72.2 us for one
-//   row, where reading alone takes 65, and 80.6 for 16. More: tests/bench/README.md.
+// Measured. H200, 2026-11-30, glint-cuda-layer-bench: the four products of a layer 71.9 us for one
+//   row, where reading alone takes 65, and 81.0 for 16. More: tests/bench/README.md.
 
 #include "cuda/kernels/common.cuh"
 #include "cuda/kernels/copy.cuh"
