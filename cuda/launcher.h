@@ -4,8 +4,8 @@
 //
 // A kernel takes one argument, a plain struct by value (`const __grid_constant__ Args`). Kernels
 // are launched with programmatic overlap where the card has it (compute capability 9.0 and later):
-// every kernel calls waitForPrevious() (common.cuh) in every thread before it touches memory that
-// an earlier kernel wrote or reads, and may fetch weights before that.
+// every kernel calls waitForPrevious() (common.cuh, with the exceptions) in every thread before it
+// touches memory that an earlier kernel wrote or reads, and may fetch weights before that.
 //
 // Engine thread.
 

@@ -47,10 +47,6 @@ __device__ __forceinline__ std::uint32_t halves(float low, float high) {
 
 // ---- copies into shared memory
 
-__device__ __forceinline__ std::uint32_t sharedAddress(const void* p) {
-    return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
-}
-
 // 16 bytes, both sides aligned; zeros where `valid` is not set. Nothing is read then.
 __device__ __forceinline__ void copy16(std::uint8_t* to, const std::uint8_t* from, bool valid) {
 #if defined(GLINT_SMALL_MMA)

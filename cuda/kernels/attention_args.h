@@ -70,7 +70,7 @@ struct AttentionArgs {
     std::int32_t tileItems = 0;
     std::int32_t ringPlaces = 2; // tiles of keys and values in shared memory
     // 1: the previous kernel is attention_inputs, so that all before it has finished when this one
-    // starts, and only q and the rows at the positions of this call may be missing yet.
+    // starts, and only queries and the rows at the positions of this call may be missing yet.
     std::int32_t onlyInputsBefore = 0;
     float scale = 0; // of scores, times log2(e)
 

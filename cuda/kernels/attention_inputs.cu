@@ -138,7 +138,8 @@ __device__ __forceinline__ void attentionInputs(const AttentionInputsArgs& a) {
                                                           : 2 * lane + i / 2];
     PartialUnit<2> partial(sums, row, head * size, (head + 1) * size, lane);
     waitForPrevious();
-    // Not earlier: attention_rows relies on all before this kernel having finished when it starts.
+    // Not earlier: attention_rows and attention_finish rely on all before this kernel having
+    // finished when they start.
     letNextStart();
     partial.start();
     const int position = a.positions[row * a.positionStride];

@@ -5,8 +5,9 @@
 //   into splits and splits into the result, and attention_finish then multiplies by sigmoid(gate)
 //   and writes the 8-bit form (row_math.cuh), all but the merge as the separate operations do it.
 //   Reference: CpuBackend::attention, within what half precision of q, p and the keys means.
-// Shapes: attention_args.h. q, out F32 [rows][heads * head size], aligned to 8 bytes; cache rows
-//   F16 (aligned to 16 bytes) or Q8_0 (2 bytes). Head sizes 32, 64, 96, 128; any number of heads.
+// Shapes: attention_args.h. q, out F32 [rows][heads * head size], aligned to 8 bytes, or q~ as
+//   halves, aligned to 16; cache rows F16 (aligned to 16 bytes) or Q8_0 (2 bytes). Head sizes 32,
+//   64, 96, 128; any number of heads.
 // Traffic: every key and value a row sees is read once per four query tiles, that is once for 4
 //   rows of 16 heads a group or for 16 rows of 4; 8.3 KB of states (head size 128) per unit, head
 //   and query tile are written and read again: 1/16 (split of 256) or 1/32 (of 512) of the keys
@@ -244,6 +245,7 @@ extern "C" __global__ void __launch_bounds__(128)
 
 // Registers such that a block of the product that follows (gemm_rows with 96) can start beside one
 // of attention_finish: a quarter of a multiprocessor has 512 a lane, 3 warps take 96 and 2 these.
+// Now it takes 72.
 #if __CUDA_ARCH__ >= 900 && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1204
 #    define GLINT_FINISH_BOUNDS __maxnreg__(112) // known from CUDA 12.4 on
 #else

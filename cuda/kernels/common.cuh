@@ -10,7 +10,8 @@ namespace cuda {
 
 // Waits until everything launched before has finished and its writes can be seen. Every thread of
 // every kernel calls it before it touches memory that another kernel writes or reads. Weights never
-// change and may be fetched before.
+// change and may be fetched before; so may what was complete before the previous kernel could let
+// this one start, past the L1, which may hold what was there before (attention_rows.cu).
 __device__ __forceinline__ void waitForPrevious() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -33,6 +34,10 @@ template<class T> __device__ __forceinline__ T kept(T value) {
     else
         asm volatile("" : "+l"(value));
     return value;
+}
+
+__device__ __forceinline__ std::uint32_t sharedAddress(const void* p) {
+    return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }
 
 // Sum over the warp in the order of int8_format.h: lanes l and l + 16, then + 8, + 4, + 2, + 1.

@@ -11,6 +11,8 @@
 // begins. Phases are told apart by parity: the first has 0, the second 1, and so on. A waiter must
 // not be two phases behind.
 
+#include "cuda/kernels/common.cuh"
+
 #include <cstdint>
 
 #if defined(__CUDA_ARCH__) && !defined(GLINT_PLAIN_PATH)
@@ -27,16 +29,13 @@ struct alignas(8) SharedBarrier {
     std::uint32_t words[2]; // plain form: arrivals still missing; parity + 2 * arrivals of a phase
 };
 
-__device__ __forceinline__ std::uint32_t sharedAddress(const void* p) {
-    return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
-}
-
 // What lies at such an address.
 template<class T> __device__ __forceinline__ T& sharedAt(std::uint32_t address) {
     return *static_cast<T*>(__cvta_shared_to_generic(address));
 }
 
-// By one thread; then publishBarriers() by the same, then __syncthreads() by all.
+// By one thread; then publishBarriers() by the same, then __syncthreads() or a barrier of the
+// cluster by all.
 __device__ __forceinline__ void initBarrier(SharedBarrier& barrier, unsigned arrivals) {
 #if defined(GLINT_BULK_COPY) || defined(GLINT_ASYNC_COPY)
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(sharedAddress(&barrier)), "r"(arrivals)

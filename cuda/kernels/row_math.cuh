@@ -61,7 +61,7 @@ __device__ __forceinline__ void storeQuad(float* row, std::int64_t c, std::int64
     }
 }
 
-// Columns first .. first + 255 of a row; zeros from `columns` on.
+// Columns first .. first + 255 of a row, first a multiple of 4; zeros from `columns` on.
 __device__ __forceinline__ UnitPart loadUnit(const float* row, std::int64_t first,
                                              std::int64_t columns, int lane) {
     UnitPart part;
