@@ -27,10 +27,11 @@
 //   But only as many copies are under way as the memory needs for its full rate: further ones would
 //   stand in queues, and whatever the small kernels read or write would stand behind them.
 //   512 threads, hence at most 128 registers; up to 8 rows, and around attention, 96
-//   (kFewRowThreads). Nothing is spilled on sm_90. Shared memory: 256 B of barriers, the ring, 30
-//   KB a stage for Q4_K, 44 for Q6_K, and for whole tiles 512 B per tile of weights and of rows.
-//   Per unit a warp issues 187 (292 for 16 rows) instructions for Q4_K, 279 (400) for Q6_K: with 16
-//   rows an H200 waits for them as much as for memory, smaller cards wait for memory.
+//   (kFewRowThreads). On sm_90 only Q2_K spills, 64 bytes for 16 rows. Shared memory: 256 B of
+//   barriers, the ring, 30 KB a stage for Q4_K, 44 for Q6_K, and for whole tiles 512 B per tile of
+//   weights and of rows. Per unit a warp issues 187 (292 for 16 rows) instructions for Q4_K, 279
+//   (400) for Q6_K: with 16 rows an H200 waits for them as much as for memory, smaller cards wait
+//   for memory.
 // Needs. sm_75; copies run by themselves from sm_80, by bulk from sm_90 (copy.cuh).
 // Measured. H200, 2026-11-30, glint-cuda-layer-bench: the four products of a layer 71.9 us for one
 //   row, where reading alone takes 65, and 81.0 for 16. More: tests/bench/README.md.
