@@ -433,7 +433,7 @@ TEST_F(SessionTest, StoppingKeepsTheIdsSoFarAndGoesOnTheSame) {
         return out;
     };
     const Ids texts[] = {cold(prompt, options(48, 0, 0)), cold(prompt, options(48, 0, 1))};
-    for (int round = 0; round < 10; ++round) {
+    for (int round = 0; round < 20; ++round) {
         const float temperature = float(round % 2);
         const Ids& wanted = texts[round % 2];
         engine().session().clear();
