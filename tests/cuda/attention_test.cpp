@@ -413,7 +413,7 @@ TEST_F(CardAttention, AttendGivesTheBitsOfItsParts) {
                  {{6, 2, 96}, window(300), 512, true, false, 1},
                  {{4, 1, 32}, {}, 768, true, true, 0},
                  // More tiles than the merge takes at once, and where splits take their place.
-                 {{32, 2, 128}, window(2048), 2560, true, true, 0, {2040, 2900}},
+                 {{32, 2, 128}, window(2048), 2560, true, true, 0, {2040, 2900, 2930}},
                  {{32, 2, 128}, {}, 2560, true, true, -1, {2100}}};
     for (const ElementType type : kTypes)
         for (const auto& each : cases) {
