@@ -3,6 +3,7 @@
 
 #include "cuda/kernels/formats.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <cuda_fp16.h>
 
@@ -28,12 +29,15 @@ __device__ __forceinline__ void letNextStart() {
 // A number or an address that the compiler knows nothing about: it is computed here and stays in a
 // register, where it would otherwise be computed later, or anew and anew.
 template<class T> __device__ __forceinline__ T kept(T value) {
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "one register or two");
-    if constexpr (sizeof(T) == 4)
-        asm volatile("" : "+r"(value));
-    else
-        asm volatile("" : "+l"(value));
+    static_assert(sizeof(T) == 4, "one register");
+    asm volatile("" : "+r"(value));
     return value;
+}
+// An address of global memory, which the compiler is told again.
+template<class T> __device__ __forceinline__ const T* kept(const T* address) {
+    std::size_t global = __cvta_generic_to_global(address);
+    asm volatile("" : "+l"(global));
+    return static_cast<const T*>(__cvta_global_to_generic(global));
 }
 
 __device__ __forceinline__ std::uint32_t sharedAddress(const void* p) {

@@ -35,7 +35,8 @@ namespace {
 using RowSums = float[2][kMaxGlueUnits];
 
 struct InBlock {
-    __device__ void begin(int) { __syncthreads(); }
+    static constexpr int kBlocks = 1;
+    __device__ void begin(int) {} // zeros of other units: the first share() waits
     __device__ void ready() {}
     __device__ void share(RowSums& sums, int round, int unit, float value, int lane) {
         if (lane == 0) sums[round][unit] = value;
@@ -47,6 +48,7 @@ struct InBlock {
 // A sum and the news that it is there go to each block in one message: 0.2 us less than a store and
 // a barrier of the cluster.
 struct InCluster {
+    static constexpr int kBlocks = kGlueCluster;
     SharedBarrier (&there)[2]; // of this block: all sums of a round have come
 
     // Nothing may be sent to a block that has not started: begin() says that this one has, ready()
@@ -76,7 +78,7 @@ struct InCluster {
                          "r"(sharedAddress(&there[round])), "r"(lane), "r"(__float_as_uint(value))
                          : "memory");
         }
-        wait(there[round], 0);
+        waitForCluster(there[round], 0);
     }
 };
 #endif
@@ -92,9 +94,10 @@ __device__ __forceinline__ void residualUnit(const GlueResidualArgs& a, std::int
     const int units = static_cast<int>(unitsOf(columns));
     const int first = unit * kUnitColumns;
     letNextStart();
-    // Units that nobody has count as zeros.
+    // Units that nobody sends count as zeros.
+    const int sent = static_cast<int>(blockDim.x) / 32 * Exchange::kBlocks;
     for (int i = threadIdx.x; i < 2 * kMaxGlueUnits; i += blockDim.x)
-        sums[i / kMaxGlueUnits][i % kMaxGlueUnits] = 0.0f;
+        if (i % kMaxGlueUnits >= sent) sums[i / kMaxGlueUnits][i % kMaxGlueUnits] = 0.0f;
     exchange.begin(static_cast<int>(blockDim.x) / 32);
     // Warps beyond the row compute with zeros: every access is bounded by the columns.
     const UnitPart postGamma = loadGamma(a.postGamma, first, columns, lane);
