@@ -133,10 +133,15 @@ private:
 
 // ---- the warps that multiply
 
-// Whether a warp reads all of its activations but the bytes q anew for each unit, out of the first
-// level cache (11 KB at most): two tiles leave no registers for them. 16 rows are 2 % faster by it,
-// and slower by 4 with a copy in shared memory, since the first unit then waits for the copy.
-template<int NT> inline constexpr bool kScalesAnew = NT == 2;
+// What of its activations beside the bytes q a warp keeps in registers for a segment. The rest it
+// reads anew for each unit, out of the first level cache (11 KB at most): two tiles leave no
+// registers for all of it. 16 rows are 2 % faster by that, and slower by 4 with a copy in shared
+// memory, since the first unit then waits for the copy. kFew: 96 registers instead of 128.
+template<QuantType T, int NT, bool kFew> struct KeptActs {
+    static constexpr bool kRoom = !kFew && T != QuantType::Q2_K && T != QuantType::Q3_K;
+    static constexpr bool kSums = NT == 1 || kRoom;
+    static constexpr bool kFactors = NT == 1 || (kRoom && kBlockSums<T> == BlockSums::None);
+};
 
 // Where a warp finds its unit of an item, and the barriers of that stage. Goes `step` items on at a
 // time, which divides the stages.
@@ -178,7 +183,7 @@ private:
     int m_left; // turns until the ring starts anew
 };
 
-template<QuantType T, int NT>
+template<QuantType T, int NT, bool kFew>
 __device__ __forceinline__ void multiplyItems(const GemmRowsArgs& args, const GemmRowsGroup& group,
                                               const Run& run, int warp, int lane) {
     const int last = args.segmentUnits - 1;
@@ -212,9 +217,12 @@ __device__ __forceinline__ void multiplyItems(const GemmRowsArgs& args, const Ge
                 args.activations + (std::int64_t(segment) * args.segmentUnits + unit) * NT;
             RegisterActs<T, NT> acts;
             acts.loadBytes(tiles, args.rows, lane);
-            if constexpr (!kScalesAnew<NT>) acts.loadScales(tiles, lane);
+            using Kept = KeptActs<T, NT, kFew>;
+            if constexpr (Kept::kFactors) acts.loadFactors(tiles, lane);
+            if constexpr (Kept::kSums) acts.loadSums(tiles, lane);
             eachTurn([&](std::uint8_t* at) {
-                if constexpr (kScalesAnew<NT>) acts.loadScales(tiles, lane);
+                if constexpr (!Kept::kFactors) acts.loadFactors(tiles, lane);
+                if constexpr (!Kept::kSums) acts.loadSums(tiles, lane);
                 float v[NT][4];
                 unitProduct<T>(v, UnitReader<T>(at, unitLane), acts);
                 __syncwarp(); // all lanes have read the unit
@@ -344,7 +352,7 @@ __device__ __forceinline__ void fetchItems(const GemmRowsArgs& args, const GemmR
     finishCopies();
 }
 
-template<QuantType T, int NT>
+template<QuantType T, int NT, bool kFew>
 __device__ __forceinline__ void multiplyGroup(const GemmRowsArgs& args, const GemmRowsGroup& group,
                                               int block) {
     const int warp = warpIndex(), lane = laneIndex();
@@ -357,7 +365,7 @@ __device__ __forceinline__ void multiplyGroup(const GemmRowsArgs& args, const Ge
     __syncthreads();
     waitForPrevious();
     if (warp < multipliers)
-        multiplyItems<T, NT>(args, group, run, warp, lane);
+        multiplyItems<T, NT, kFew>(args, group, run, warp, lane);
     else
         addItems<NT>(args, group, run, kUnitBytes<T>, lane);
 }
@@ -366,9 +374,9 @@ template<QuantType A, QuantType B, int NT>
 __device__ __forceinline__ void multiplyTwoGroups(const GemmRowsArgs& args) {
     const int block = blockIdx.x, split = args.groups[0].blocks;
     if (block < split)
-        multiplyGroup<A, NT>(args, args.groups[0], block);
+        multiplyGroup<A, NT, true>(args, args.groups[0], block);
     else
-        multiplyGroup<B, NT>(args, args.groups[1], block - split);
+        multiplyGroup<B, NT, true>(args, args.groups[1], block - split);
 }
 
 } // namespace
@@ -382,11 +390,11 @@ __device__ __forceinline__ void multiplyTwoGroups(const GemmRowsArgs& args) {
 #define GLINT_GEMM_ROWS(name, T)                                                                   \
     extern "C" __global__ void GLINT_FEW_REGISTERS gemm_rows_##name##_8(                           \
         const __grid_constant__ GemmRowsArgs args) {                                               \
-        multiplyGroup<QuantType::T, 1>(args, args.groups[0], blockIdx.x);                          \
+        multiplyGroup<QuantType::T, 1, true>(args, args.groups[0], blockIdx.x);                    \
     }                                                                                              \
     extern "C" __global__ void __launch_bounds__(kMaxRowThreads, 1)                                \
         gemm_rows_##name##_16(const __grid_constant__ GemmRowsArgs args) {                         \
-        multiplyGroup<QuantType::T, 2>(args, args.groups[0], blockIdx.x);                          \
+        multiplyGroup<QuantType::T, 2, false>(args, args.groups[0], blockIdx.x);                   \
     }
 
 GLINT_GEMM_ROWS(q4_0, Q4_0)

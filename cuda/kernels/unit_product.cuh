@@ -45,14 +45,21 @@ template<QuantType T, int NT> struct RegisterActs {
                                 : make_uint4(0, 0, 0, 0);
     }
 
-    // And everything else.
-    __device__ __forceinline__ void loadScales(const ActivationTile* tiles, int lane) {
+    // The factors dx.
+    __device__ __forceinline__ void loadFactors(const ActivationTile* tiles, int lane) {
+        const int t = lane & 3;
+#pragma unroll
+        for (int c = 0; c < NT; ++c)
+#pragma unroll
+            for (int i = 0; i < 2; ++i) m_dx[c][i] = wide<float4>(tiles[c].dx[2 * t + i]);
+    }
+
+    // The block sums, if the type has any use for them.
+    __device__ __forceinline__ void loadSums(const ActivationTile* tiles, int lane) {
         const int t = lane & 3;
 #pragma unroll
         for (int c = 0; c < NT; ++c) {
             const ActivationTile& tile = tiles[c];
-#pragma unroll
-            for (int i = 0; i < 2; ++i) m_dx[c][i] = wide<float4>(tile.dx[2 * t + i]);
             if constexpr (kSums == BlockSums::Scaled32) {
                 m_high[c] = wide<std::uint32_t>(tile.high32[lane]);
                 m_low[c] = wide<std::uint32_t>(tile.low32[lane]);
