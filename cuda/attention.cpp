@@ -113,7 +113,6 @@ AttentionArgs describe(const KvLayer& layer, Tensor positions, const AttentionSh
     };
     a.left = limited(span.left);
     a.right = limited(span.right);
-    a.splitTiles = span.left < AttentionSpan::kUnlimited ? kLimitedSplitTiles : kSplitTiles;
     a.queryTiles = ceilDivide(a.rows * a.ratio, kQueryTile);
     a.scale = scoreScale(shape.headSize);
     return a;
@@ -159,8 +158,7 @@ std::int64_t Attention::scratchBytes(const AttentionShape& shape, std::int64_t p
     const std::int64_t queryTiles =
         ceilDivide(kMaxStepRows * (shape.heads / shape.kvHeads), kQueryTile);
     const std::int64_t splits = positions / (kSplitTiles * kKeyTile) + 2; // as mostUnits
-    return splits * shape.kvHeads * queryTiles * stateFloats(shape.headSize) *
-           std::int64_t(sizeof(float));
+    return splits * shape.kvHeads * queryTiles * stateBytes(shape.headSize);
 }
 
 Result<void> Attention::rope(Tensor x, Tensor positions, const RopeSpec& spec) {
@@ -218,10 +216,9 @@ Result<void> Attention::kvWrite(const KvLayer& layer, Tensor k, Tensor v, Tensor
 }
 
 bool Attention::tilesAndSplits(AttentionArgs& a) const {
-    const std::int64_t states =
-        m_scratch.bytes() / (std::int64_t(stateFloats(a.headSize)) * std::int64_t(sizeof(float)));
-    if (mostUnits(a, a.splitTiles) * a.kvHeads * a.queryTiles > states) return false;
-    a.states = reinterpret_cast<float*>(m_scratch.data());
+    const std::int64_t states = m_scratch.bytes() / stateBytes(a.headSize);
+    if (mostUnits(a, kSplitTiles) * a.kvHeads * a.queryTiles > states) return false;
+    a.states = reinterpret_cast<std::uint8_t*>(m_scratch.data());
     // An item has up to kRowWarps states.
     a.tileItems = static_cast<std::int32_t>(std::min<std::int64_t>(
         std::int64_t(m_tileItems) * m_launcher.multiprocessors(), states / kRowWarps));
@@ -241,7 +238,7 @@ void Attention::runTiles(AttentionArgs& a, ElementType type) {
     const std::int64_t perUnit = std::int64_t(a.kvHeads) * ceilDivide(a.queryTiles, kRowWarps);
     const std::int64_t items =
         std::max(std::min<std::int64_t>(a.tileItems, mostUnits(a, 1) * perUnit),
-                 mostUnits(a, a.splitTiles) * perUnit);
+                 mostUnits(a, kSplitTiles) * perUnit);
     a.ringPlaces = ringPlaces(a.headSize, kRowWarps);
     LaunchShape launch;
     launch.threads = 32 * kRowWarps;

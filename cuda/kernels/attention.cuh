@@ -2,20 +2,23 @@
 // The arithmetic of attention over the cache, shared by all paths so that a position's row has the
 // same bits in decoding, verifying, drafting and reading a prompt.
 //
-// Keys come in tiles of 64 by absolute position, tiles in splits of 4 (limited span) or 8. For one
-// query (one head at one position) a tile gives a state of its own, computed from nothing before
-// it:
+// Keys come in tiles of 64 by absolute position, tiles in splits of 4. For one query (one head at
+// one position) a tile gives a state of its own, computed from nothing before it:
 //   q~ = half(q * log2(e) / sqrt(head size)), the product in single precision; keys and values as
 //        halves, Q8_0 as half(d * q)
 //   s  = sum of q~ k, matrix instructions of 16 columns in ascending order, single precision;
 //        minus infinity where the key is not seen
-//   m  = max s;   p = 2^(s - m);   l = sum of p: lane t of four adds its columns 8 j + 2 t and
-//        8 j + 2 t + 1 to one another and then over j ascending, then the lanes t, t ^ 1, t ^ 2
-//   o  = sum of half(p) v, matrix instructions of 16 keys in ascending order, single precision
+//   m  = max s;   p = 2^(s - (m + 6)), so that o cannot leave the range of halves;
+//   l  = sum of p: lane t of four adds its columns 8 j + 2 t and 8 j + 2 t + 1 to one another and
+//        then over j ascending, then the lanes t, t ^ 1, t ^ 2
+//   o  = half(sum of half(p) v), matrix instructions of 16 keys in ascending order, single
+//        precision. The halves cost less than what the 8-bit form of the result does, and are half
+//        the bytes where states pass through memory
 // States are merged into a running one (m = -inf, l = 0, o = 0 at first):
 //   m' = max(m, m of the later),  keep = 2^(m - m'),  take = 2^(m of the later - m'),
 //   l' = fma(l of the later, take, l keep),  o' = fma(o of the later, take, o keep)
-// the tiles of a split in ascending order, and the splits in ascending order into the result o / l.
+// the tiles of a split in ascending order, whose o then becomes 4 half(o / 4), and the splits in
+// ascending order into the result o / l.
 // A tile or split in which a row sees nothing leaves every bit as it is, so it may be left out. A
 // row of a matrix instruction does not depend on the other rows. Values must be finite, seen or
 // not. 2^x is ex2.approx.ftz: 2 ulp, exact at 0, and 0 at minus infinity.
@@ -43,6 +46,9 @@ __device__ __forceinline__ float powerOfTwo(float x) {
 __device__ __forceinline__ std::uint32_t halves(float low, float high) {
     const __half2 h = __floats2half2_rn(low, high);
     return *reinterpret_cast<const std::uint32_t*>(&h);
+}
+__device__ __forceinline__ float2 ofHalves(std::uint32_t pair) {
+    return __half22float2(*reinterpret_cast<const __half2*>(&pair));
 }
 
 // ---- copies into shared memory
@@ -421,6 +427,9 @@ __device__ __forceinline__ void packWeights(std::uint32_t (&p)[4][4], const floa
 
 // ---- states
 
+// A weight is at most 2^-6, so that the weights of a tile's 64 keys add up to 1 at most.
+inline constexpr float kHeadroom = 6.0f;
+
 struct MergeFactors {
     float m, keep, take;
 };
@@ -432,6 +441,12 @@ __device__ __forceinline__ MergeFactors mergeFactors(float running, float later)
 __device__ __forceinline__ float merged(float running, float later, const MergeFactors& f) {
     return __fmaf_rn(later, f.take, __fmul_rn(running, f.keep));
 }
+// The o of a split is divided by this, a power of two, where it becomes a half.
+inline constexpr float kSplitScale = kSplitTiles;
+__device__ __forceinline__ float ofSplit(float o) {
+    return __fmul_rn(__half2float(__float2half_rn(__fmul_rn(o, 1.0f / kSplitScale))), kSplitScale);
+}
+
 __device__ __forceinline__ float finalShare(float l) {
     return __fdiv_rn(1.0f, l);
 }
@@ -450,6 +465,7 @@ template<int D> struct TileState {
             for (int i = 0; i < 4; ++i) o[n][i] = 0.0f;
     }
 
+    // Takes in the split that comes next.
     __device__ __forceinline__ void merge(const TileState& later) {
         const MergeFactors f[2] = {mergeFactors(m[0], later.m[0]), mergeFactors(m[1], later.m[1])};
 #pragma unroll
@@ -460,18 +476,21 @@ template<int D> struct TileState {
 #pragma unroll
         for (int n = 0; n < D / 8; ++n)
 #pragma unroll
-            for (int i = 0; i < 4; ++i) o[n][i] = merged(o[n][i], later.o[n][i], f[i / 2]);
+            for (int i = 0; i < 4; ++i) o[n][i] = merged(o[n][i], ofSplit(later.o[n][i]), f[i / 2]);
     }
 
     // Takes in the tile whose scores are given (masked already) and whose values lie in shared
-    // memory.
-    __device__ __forceinline__ void take(float (&s)[1][8][4], const std::uint8_t* values,
-                                         int lane) {
+    // memory. kOnly: there is no tile before, and the columns go to `store` instead of o: called
+    // with n and, for each of the two rows, the halves of columns 8 (n + j) + 2 t and the next.
+    template<class Store>
+    __device__ __forceinline__ void take(float (&s)[1][8][4], const std::uint8_t* values, bool only,
+                                         Store store, int lane) {
         MergeFactors f[2];
 #pragma unroll
         for (int row = 0; row < 2; ++row) {
             const float top = largestScore(s[0], row);
-            const float sum = quadSum(weigh(s[0], row, top == minusInfinity() ? 0.0f : top));
+            const float sum = quadSum(
+                weigh(s[0], row, top == minusInfinity() ? 0.0f : __fadd_rn(top, kHeadroom)));
             f[row] = mergeFactors(m[row], top);
             m[row] = f[row].m;
             l[row] = merged(l[row], sum, f[row]);
@@ -479,7 +498,7 @@ template<int D> struct TileState {
         std::uint32_t p[1][4][4];
         packWeights(p[0], s[0]);
         // A factor of one needs no multiplication: the bits are the same.
-        if (__any_sync(kWholeWarp, f[0].keep != 1.0f || f[1].keep != 1.0f)) {
+        if (!only && __any_sync(kWholeWarp, f[0].keep != 1.0f || f[1].keep != 1.0f)) {
 #pragma unroll
             for (int n = 0; n < D / 8; ++n)
 #pragma unroll
@@ -492,10 +511,23 @@ template<int D> struct TileState {
             float own[1][kPart][4] = {};
             mixTile<D, 1, kPart>(own, p, values, first, lane);
 #pragma unroll
-            for (int n = 0; n < kPart; ++n)
+            for (int row = 0; row < 2; ++row) {
+                std::uint32_t pairs[kPart];
 #pragma unroll
-                for (int i = 0; i < 4; ++i)
-                    o[first + n][i] = __fmaf_rn(own[0][n][i], f[i / 2].take, o[first + n][i]);
+                for (int n = 0; n < kPart; ++n)
+                    pairs[n] = halves(own[0][n][2 * row], own[0][n][2 * row + 1]);
+                if (only) {
+                    store(first, row, make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]));
+                    continue;
+                }
+#pragma unroll
+                for (int n = 0; n < kPart; ++n) {
+                    float(&to)[4] = o[first + n];
+                    const float2 pair = ofHalves(pairs[n]);
+                    to[2 * row] = __fmaf_rn(pair.x, f[row].take, to[2 * row]);
+                    to[2 * row + 1] = __fmaf_rn(pair.y, f[row].take, to[2 * row + 1]);
+                }
+            }
         }
     }
 };
@@ -588,11 +620,11 @@ template<int D, bool kEight, int kThreads> struct CacheFetch {
 };
 
 // The tiles first .. end - 1, which come next from the ring, against the query tile of this warp;
-// all warps of the block together.
-template<int D, class Ring>
+// all warps of the block together. only, store: as TileState::take, of a single tile.
+template<int D, class Ring, class Store>
 __device__ __forceinline__ void walkTiles(TileState<D>& state, const QueryTile<D> (&q)[1],
                                           const QueryRows& rows, Ring& ring, bool hasQueries,
-                                          int first, int end, int lane) {
+                                          int first, int end, bool only, Store store, int lane) {
     for (int tile = first; tile < end; ++tile) {
         SeenKeys seen;
         bool any = false, all = true;
@@ -611,7 +643,7 @@ __device__ __forceinline__ void walkTiles(TileState<D>& state, const QueryTile<D
         const std::uint8_t* const values = ring.next();
         if (any) {
             if (!all) hideKeys(s[0], seen, lane);
-            state.take(s, values, lane);
+            state.take(s, values, only, store, lane);
         }
     }
 }

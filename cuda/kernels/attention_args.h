@@ -9,8 +9,7 @@
 namespace cuda {
 
 inline constexpr int kKeyTile = 64;          // cached positions of one tile, aligned by position
-inline constexpr int kLimitedSplitTiles = 4; // tiles of a split where the span has a limit
-inline constexpr int kSplitTiles = 8;        // where it has none
+inline constexpr int kSplitTiles = 4;        // tiles of a split
 inline constexpr int kQueryTile = 16;        // rows of one matrix instruction: see AttentionArgs
 inline constexpr int kRowWarps = 4;          // of a block of attention_rows: a query tile each
 inline constexpr int kPrefillWarps = 8;      // likewise of attention_prefill
@@ -40,9 +39,10 @@ GLINT_HOST_DEVICE constexpr int attentionSharedBytes(int headSize, int queryTile
     return ringPlaces * tileBytes(headSize) + queryTiles * queryTileBytes(headSize);
 }
 
-// Floats of one state: 16 rows of head size values, then 16 pairs (maximum, sum).
-GLINT_HOST_DEVICE constexpr int stateFloats(int headSize) {
-    return kQueryTile * (headSize + 2);
+// Bytes of one state: 16 rows of head size values as halves, then 16 pairs (maximum, sum) of
+// floats.
+GLINT_HOST_DEVICE constexpr int stateBytes(int headSize) {
+    return kQueryTile * (2 * headSize + 8);
 }
 
 // Queries of one key/value head are numbered r = row * ratio + head of the group, and 16
@@ -55,7 +55,7 @@ struct AttentionArgs {
     const std::uint8_t* values = nullptr;
     const std::int32_t* positions = nullptr;     // only the first is read: they ascend by one
     float* out = nullptr;                        // [rows][heads * head size]
-    float* states = nullptr;                     // [unit][key/value head][query tile] stateFloats
+    std::uint8_t* states = nullptr;              // [unit][key/value head][query tile] stateBytes
     std::int64_t qStride = 0, outStride = 0;     // elements
     std::int64_t keyStride = 0, valueStride = 0; // bytes
     std::int32_t rows = 0;
@@ -64,8 +64,7 @@ struct AttentionArgs {
     std::int32_t ratio = 0;           // query heads of a key/value head
     std::int32_t capacity = 0;        // rows of the cache
     std::int32_t left = 0, right = 0; // of the span, at most kFar
-    std::int32_t splitTiles = 0;
-    std::int32_t queryTiles = 0; // rows * ratio / 16, rounded up
+    std::int32_t queryTiles = 0;      // rows * ratio / 16, rounded up
     // Up to so many items a single tile is a unit, else a split.
     std::int32_t tileItems = 0;
     std::int32_t ringPlaces = 2; // tiles of keys and values in shared memory

@@ -44,10 +44,12 @@ __device__ __forceinline__ void attentionPrefill(const AttentionArgs& a) {
     TileState<D> total;
     total.clear();
     for (int tile = first; tile < end;) {
-        const int splitEnd = min(end, (tile / a.splitTiles + 1) * a.splitTiles);
+        const int splitEnd = min(end, (tile / kSplitTiles + 1) * kSplitTiles);
         TileState<D> split;
         split.clear();
-        walkTiles<D>(split, q, rows, ring, queryTile < a.queryTiles, tile, splitEnd, lane);
+        walkTiles<D>(
+            split, q, rows, ring, queryTile < a.queryTiles, tile, splitEnd, false,
+            [](int, int, uint4) {}, lane);
         total.merge(split);
         tile = splitEnd;
     }

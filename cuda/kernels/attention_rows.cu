@@ -9,9 +9,9 @@
 //   halves, aligned to 16; cache rows F16 (aligned to 16 bytes) or Q8_0 (2 bytes). Head sizes 32,
 //   64, 96, 128; any number of heads.
 // Traffic: every key and value a row sees is read once per four query tiles, that is once for 4
-//   rows of 16 heads a group or for 16 rows of 4; 8.3 KB of states (head size 128) per unit, head
-//   and query tile are written and read again: 1/16 (split of 256) or 1/32 (of 512) of the keys
-//   and values for one row.
+//   rows of 16 heads a group or for 16 rows of 4; 4.2 KB of states (head size 128) per unit, head
+//   and query tile are written and read again: for one row 1/31 of the keys and values where units
+//   are splits, 1/8 where they are tiles.
 // Launch: attention_rows: persistent blocks of 128 threads, a query tile per warp; an item is
 //   (unit, key/value head, four query tiles). The positions are read from memory, so a recorded
 //   launch serves all positions; blocks without an item leave at once. With few items (planUnits),
@@ -49,34 +49,61 @@ __device__ __forceinline__ UnitPlan planUnits(const AttentionArgs& a) {
     const int firstTile = max(0, plan.firstPosition - a.left) / kKeyTile;
     const int endTile = (plan.firstPosition + a.rows - 1) / kKeyTile + 1;
     const int tiles = endTile - firstTile, items = tiles * a.kvHeads * itemBlocks(a);
-    plan.tilesPerUnit = items <= a.tileItems ? 1 : a.splitTiles;
+    plan.tilesPerUnit = items <= a.tileItems ? 1 : kSplitTiles;
     plan.firstUnit = firstTile / plan.tilesPerUnit;
     plan.endUnit = (endTile - 1) / plan.tilesPerUnit + 1;
     return plan;
 }
 
-__device__ __forceinline__ std::int64_t stateIndex(const AttentionArgs& a, int unitOfCall,
-                                                   int kvHead, int queryTile) {
+__device__ __forceinline__ std::int64_t stateAt(const AttentionArgs& a, int unitOfCall, int kvHead,
+                                                int queryTile) {
     return ((std::int64_t(unitOfCall) * a.kvHeads + kvHead) * a.queryTiles + queryTile) *
-           stateFloats(a.headSize);
+           stateBytes(a.headSize);
 }
 
-template<int D>
-__device__ __forceinline__ void storeState(float* to, const TileState<D>& state, int lane) {
-    const int g = lane / 4, t = lane % 4;
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-        const int row = g + 8 * i;
-        if (t == 0)
-            *reinterpret_cast<float2*>(to + kQueryTile * D + 2 * row) =
-                make_float2(state.m[i], state.l[i]);
-        if (state.m[i] == minusInfinity()) continue; // the merge reads no more than that then
-#pragma unroll
-        for (int n = 0; n < D / 8; ++n)
-            *reinterpret_cast<float2*>(to + row * D + 8 * n + 2 * t) =
-                make_float2(state.o[n][2 * i], state.o[n][2 * i + 1]);
-    }
+// Of 32 columns of a row in memory, the i-th is this one, so that a lane stores 16 bytes at once.
+__device__ __forceinline__ int storedColumn(int i) {
+    return i % 8 / 2 * 8 + i / 8 * 2 + i % 2;
 }
+
+// Where rows g and g + 8 of a state lie in memory: columns 8 (n + j) + 2 t and the next, j = 0 ..
+// 3, are 16 bytes.
+template<int D> struct StateRows {
+    std::uint8_t* to;
+    int lane;
+
+    __device__ __forceinline__ void storePairs(int n, int row, uint4 pairs) const {
+        *reinterpret_cast<uint4*>(to + (lane / 4 + 8 * row) * 2 * D + 16 * n + 16 * (lane % 4)) =
+            pairs;
+    }
+    __device__ __forceinline__ void storeSums(const TileState<D>& state, float share) const {
+        if (lane % 4 != 0) return;
+#pragma unroll
+        for (int row = 0; row < 2; ++row)
+            *reinterpret_cast<float2*>(to + kQueryTile * 2 * D + 8 * (lane / 4 + 8 * row)) =
+                make_float2(state.m[row], __fmul_rn(state.l[row], share));
+    }
+    __device__ __forceinline__ void storeZeros() const {
+#pragma unroll
+        for (int n = 0; n < D / 8; n += 4)
+#pragma unroll
+            for (int row = 0; row < 2; ++row) storePairs(n, row, make_uint4(0, 0, 0, 0));
+    }
+    // l and o divided by kSplitScale, so that halves hold them.
+    __device__ __forceinline__ void storeSplit(const TileState<D>& state) const {
+        constexpr float share = 1.0f / kSplitScale;
+#pragma unroll
+        for (int row = 0; row < 2; ++row) {
+            const auto pair = [&](int n) {
+                return halves(__fmul_rn(state.o[n][2 * row], share),
+                              __fmul_rn(state.o[n][2 * row + 1], share));
+            };
+#pragma unroll
+            for (int n = 0; n < D / 8; n += 4)
+                storePairs(n, row, make_uint4(pair(n), pair(n + 1), pair(n + 2), pair(n + 3)));
+        }
+    }
+};
 
 template<int D, bool kEight> __device__ __forceinline__ void attentionRows(const AttentionArgs& a) {
     extern __shared__ __align__(16) std::uint8_t shared[];
@@ -122,114 +149,171 @@ template<int D, bool kEight> __device__ __forceinline__ void attentionRows(const
             ring.start(first, end);
         TileState<D> state;
         state.clear();
+        const StateRows<D> to = {a.states + stateAt(a, unitOfCall, kvHead, queryTile), lane};
+        const bool only = plan.tilesPerUnit == 1;
         if (first < end) {
             if (!a.halves) loadQueries(q[0], a, rows, kvHead, ownQueries, lane);
-            walkTiles<D>(state, q, rows, ring, hasQueries, first, end, lane);
+            walkTiles<D>(
+                state, q, rows, ring, hasQueries, first, end, only,
+                [&](int n, int row, uint4 pairs) { to.storePairs(n, row, pairs); }, lane);
         }
-        if (hasQueries)
-            storeState<D>(a.states + stateIndex(a, unitOfCall, kvHead, queryTile), state, lane);
+        if (hasQueries) {
+            to.storeSums(state, only ? 1.0f : 1.0f / kSplitScale);
+            if (!only)
+                to.storeSplit(state);
+            else if (!__any_sync(kWholeWarp, fmaxf(state.m[0], state.m[1]) > minusInfinity()))
+                to.storeZeros(); // take() may not have been called
+        }
     }
     if (waits) waitForPrevious(); // a block without work; what follows relies on all of them
 }
 
-// How a unit is merged into its split, for all columns of a row and head. The lanes compute these
-// for a unit each and leave them in shared memory: to shuffle them out of the registers takes four
-// instructions a unit, in which 16 rows spend a microsecond.
-struct alignas(16) UnitMerge {
+// Factors for all columns of a row and head: of units in their split, of splits in the total. Lanes
+// compute them for a unit each and leave them in shared memory, where each warp has its own: to
+// shuffle them out of the registers takes four instructions a unit, in which 16 rows spend a
+// microsecond.
+struct alignas(16) MergeStep {
     float keep, take, l;
-    std::int32_t holds; // the row sees something in it
+};
+struct MergeSteps {
+    MergeStep units[kMergedAtOnce], splits[kMergedAtOnce];
 };
 
-// One column of the result: row `row`, query head `head`, column `column` of it; called by a warp
-// with 32 columns of one head. merges: shared memory of the warp's own.
-__device__ __forceinline__ float mergedColumn(const AttentionArgs& a, const UnitPlan& plan, int row,
-                                              int head, int column, int lane,
-                                              UnitMerge (&merges)[kMergedAtOnce]) {
-    const int kvHead = head / a.ratio, r = row * a.ratio + head % a.ratio;
-    const int queryTile = r / kQueryTile, rowOfTile = r % kQueryTile;
-    const float* const states = a.states + stateIndex(a, 0, kvHead, queryTile);
-    const auto stride =
-        static_cast<std::uint32_t>(a.kvHeads * a.queryTiles * stateFloats(a.headSize)); // of a unit
-    const float* const values = states + rowOfTile * a.headSize + column;
-    const float* const sums = states + kQueryTile * a.headSize + 2 * rowOfTile;
-    const auto units = static_cast<unsigned>(plan.endUnit - plan.firstUnit);
+// One column of the result: of row `row` and the 32 columns from `first` on that storedColumn(lane)
+// says; called by a whole warp. All that needs no state is done by the constructor.
+class MergedColumn {
+public:
+    __device__ __forceinline__ MergedColumn(const AttentionArgs& a, const UnitPlan& plan, int row,
+                                            int first, int lane)
+        : m_plan(plan), m_lane(lane),
+          m_stride(static_cast<std::uint32_t>(a.kvHeads * a.queryTiles * stateBytes(a.headSize))) {
+        const int head = first / a.headSize, kvHead = head / a.ratio;
+        const int r = row * a.ratio + head - kvHead * a.ratio, rowOfTile = r % kQueryTile;
+        const std::uint8_t* const states = a.states + stateAt(a, 0, kvHead, r / kQueryTile);
+        const int column = first - head * a.headSize + lane;
+        m_values = kept(states + 2 * (rowOfTile * a.headSize + column));
+        m_sums = kept(states + 2 * kQueryTile * a.headSize + 8 * rowOfTile);
+    }
 
-    // Units that make a split. As many as there are lanes are looked at together, from the start of
-    // a split; maxima up to a unit need no order, and give the factors of all merges at once.
-    const int splitUnits = a.splitTiles / plan.tilesPerUnit;
-    const int place = lane & (splitUnits - 1); // a power of two
-    float totalM = minusInfinity(), totalL = 0.0f, total = 0.0f;
-    float splitL = 0.0f, split = 0.0f;
-    for (int base = plan.firstUnit / splitUnits * splitUnits; base < plan.endUnit;
-         base += kMergedAtOnce) {
-        // The first units may lie before those of the call. Few instructions: there are many loads,
-        // and all of them are to be in flight.
-        const int skipped = base - plan.firstUnit;
+    __device__ __forceinline__ float get(MergeSteps& steps) const {
+        const bool tiles = m_plan.tilesPerUnit == 1;
+        const int splitUnits = tiles ? kSplitTiles : 1;
+        Total total = {minusInfinity(), 0.0f, 0.0f};
+        for (int base = m_plan.firstUnit & -splitUnits; base < m_plan.endUnit;
+             base += kMergedAtOnce)
+            take(total, steps, base, tiles);
+        return __fmul_rn(total.o, finalShare(total.l));
+    }
+
+private:
+    struct Total {
+        float m, l, o;
+    };
+
+    // Units base .. base + 31, from the start of a split; the first ones and the last ones may not
+    // be of the call, and count as such in which nothing is seen.
+    __device__ __forceinline__ void take(Total& total, MergeSteps& steps, int base,
+                                         bool tiles) const {
+        const int skipped = base - m_plan.firstUnit;
+        const auto units = static_cast<unsigned>(m_plan.endUnit - m_plan.firstUnit);
         float m = minusInfinity(), l = 0.0f;
-        if (static_cast<unsigned>(skipped + lane) < units) {
-            const float2 ml = *reinterpret_cast<const float2*>(sums + std::int64_t(skipped + lane) *
-                                                                          std::int64_t(stride));
+        if (static_cast<unsigned>(skipped + m_lane) < units) {
+            const float2 ml = *reinterpret_cast<const float2*>(
+                m_sums + std::int64_t(skipped + m_lane) * std::int64_t(m_stride));
             m = ml.x, l = ml.y;
         }
-        const float* const from = kept(values + std::int64_t(skipped) * std::int64_t(stride));
-        float o[kMergedAtOnce]; // what an empty state holds is not used
+        // Few instructions: there are many loads, and all of them are to be in flight.
+        const std::uint8_t* const from =
+            kept(m_values + std::int64_t(skipped) * std::int64_t(m_stride));
+        std::uint16_t o[kMergedAtOnce]; // halves
 #pragma unroll
         for (int i = 0; i < kMergedAtOnce; ++i)
-            o[i] =
-                static_cast<unsigned>(skipped + i) < units ? from[std::uint64_t(i) * stride] : 0.0f;
+            o[i] = static_cast<unsigned>(skipped + i) < units
+                       ? *reinterpret_cast<const std::uint16_t*>(from + std::uint64_t(i) * m_stride)
+                       : std::uint16_t(0);
 
-        float splitM = m; // of this unit and those before it in its split
-        for (int step = 1; step < splitUnits; step *= 2) {
-            const float before = __shfl_up_sync(kWholeWarp, splitM, step);
-            if (place >= step) splitM = fmaxf(splitM, before);
+        // Maxima up to a unit need no order, and give the factors of all merges at once.
+        const int place = tiles ? m_lane % kSplitTiles : 0;
+        float splitM = m, splitL = l; // of this unit and those before it in its split; of the split
+        __syncwarp();                 // the last steps have been read
+        if (tiles) {
+#pragma unroll
+            for (int step = 1; step < kSplitTiles; step *= 2) {
+                const float earlier = __shfl_up_sync(kWholeWarp, splitM, step);
+                if (place >= step) splitM = fmaxf(splitM, earlier);
+            }
+            float before = __shfl_up_sync(kWholeWarp, splitM, 1);
+            if (place == 0) before = minusInfinity();
+            const MergeFactors f = mergeFactors(before, m);
+            steps.units[m_lane] = {f.keep, f.take, l};
         }
-        float before = __shfl_up_sync(kWholeWarp, splitM, 1);
-        if (place == 0) before = minusInfinity();
-        const MergeFactors inSplit = mergeFactors(before, m);
-        __syncwarp(); // the last ones have been read
-        merges[lane] = {inSplit.keep, inSplit.take, l, m > minusInfinity()};
-        __syncwarp();
-
         float all = m; // of this unit and all before it
 #pragma unroll
         for (int step = 1; step < 32; step *= 2) {
             const float earlier = __shfl_up_sync(kWholeWarp, all, step);
-            if (lane >= step) all = fmaxf(all, earlier);
+            if (m_lane >= step) all = fmaxf(all, earlier);
         }
-        all = fmaxf(all, totalM);
+        all = fmaxf(all, total.m);
         // The total before this unit's split.
-        float beforeSplit = __shfl_sync(kWholeWarp, all, max(0, lane - place - 1));
-        if (lane == place) beforeSplit = totalM;
-        const MergeFactors inTotal = mergeFactors(beforeSplit, splitM);
-
-        const int count = min(kMergedAtOnce, plan.endUnit - base);
+        float beforeSplit = __shfl_sync(kWholeWarp, all, max(0, m_lane - place - 1));
+        if (m_lane == place) beforeSplit = total.m;
+        MergeFactors f = mergeFactors(beforeSplit, splitM);
+        if (tiles) {
+            __syncwarp();
+            splitL = 0.0f;
 #pragma unroll
-        for (int i = 0; i < kMergedAtOnce; ++i) {
-            if (i >= count) break;
-            const UnitMerge unit = merges[i];
-            MergeFactors f;
-            f.keep = unit.keep;
-            f.take = unit.take;
-            split = merged(split, unit.holds ? o[i] : 0.0f, f);
-            splitL = merged(splitL, unit.l, f);
-            if ((i & (splitUnits - 1)) == splitUnits - 1 || i == count - 1) {
-                f.keep = __shfl_sync(kWholeWarp, inTotal.keep, i);
-                f.take = __shfl_sync(kWholeWarp, inTotal.take, i);
-                total = merged(total, split, f);
-                totalL = merged(totalL, splitL, f);
-                split = splitL = 0.0f;
+            for (int i = 0; i < kSplitTiles; ++i) {
+                const MergeStep unit = steps.units[m_lane - place + i];
+                splitL = merged(splitL, unit.l, {0.0f, unit.keep, unit.take});
+            }
+            if (place == kSplitTiles - 1)
+                steps.splits[m_lane / kSplitTiles] = {f.keep, f.take, splitL};
+        } else { // l and o are stored as a share
+            steps.splits[m_lane] = {f.keep, __fmul_rn(f.take, kSplitScale), l};
+        }
+        __syncwarp();
+        total.m = __shfl_sync(kWholeWarp, all, 31);
+
+        const int count = m_plan.endUnit - base;
+        const auto value = [&](int i) { return __half2float(__ushort_as_half(o[i])); };
+        const auto add = [&](const MergeStep& split, float splitO) {
+            f = {0.0f, split.keep, split.take};
+            total.o = merged(total.o, splitO, f);
+            total.l = merged(total.l, split.l, f);
+        };
+        if (tiles) {
+#pragma unroll
+            for (int j = 0; j < kMergedAtOnce / kSplitTiles; ++j) {
+                if (j * kSplitTiles >= count) break;
+                float split = 0.0f;
+#pragma unroll
+                for (int i = j * kSplitTiles; i < (j + 1) * kSplitTiles; ++i) {
+                    const float2 unit = *reinterpret_cast<const float2*>(&steps.units[i]);
+                    split = merged(split, value(i), {0.0f, unit.x, unit.y});
+                }
+                add(steps.splits[j], ofSplit(split));
+            }
+        } else {
+#pragma unroll
+            for (int i = 0; i < kMergedAtOnce; ++i) {
+                if (i >= count) break;
+                add(steps.splits[i], value(i));
             }
         }
-        totalM = __shfl_sync(kWholeWarp, all, 31);
     }
-    return __fmul_rn(total, finalShare(totalL));
-}
+
+    UnitPlan m_plan;
+    int m_lane;
+    std::uint32_t m_stride; // of a unit
+    const std::uint8_t* m_values;
+    const std::uint8_t* m_sums;
+};
 
 } // namespace
 
 extern "C" __global__ void __launch_bounds__(128)
     attention_merge(const __grid_constant__ AttentionArgs a) {
-    __shared__ UnitMerge merges[4][kMergedAtOnce];
+    __shared__ MergeSteps steps[4];
     waitForPrevious();
     letNextStart();
     const int lane = threadIdx.x % 32;
@@ -238,9 +322,8 @@ extern "C" __global__ void __launch_bounds__(128)
     const int row = part / (columns / 32), first = part % (columns / 32) * 32;
     if (row >= a.rows) return;
     const UnitPlan plan = planUnits(a);
-    const int head = first / a.headSize;
-    a.out[row * a.outStride + first + lane] =
-        mergedColumn(a, plan, row, head, first % a.headSize + lane, lane, merges[threadIdx.x / 32]);
+    a.out[row * a.outStride + first + storedColumn(lane)] =
+        MergedColumn(a, plan, row, first, lane).get(steps[threadIdx.x / 32]);
 }
 
 // Registers such that a block of the product that follows (gemm_rows with 96) can start beside one
@@ -256,38 +339,38 @@ extern "C" __global__ void __launch_bounds__(128)
 extern "C" __global__ void GLINT_FINISH_BOUNDS
 attention_finish(const __grid_constant__ AttentionFinishArgs f) {
     __shared__ __align__(16) float unitRow[kUnitColumns];
-    __shared__ UnitMerge merges[8][kMergedAtOnce];
+    __shared__ MergeSteps steps[8];
     const AttentionArgs& a = f.attention;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int unit = blockIdx.x, row = blockIdx.y;
     const int columns = static_cast<int>(f.out.columns);
-    const int first = unit * kUnitColumns + warp * 32;
+    const int first = unit * kUnitColumns + warp * 32, column = storedColumn(lane);
     // The positions and the gate's sums were complete before attention_inputs had finished, and so
     // before attention_rows let this kernel start. Not from the L1, which may hold what was there
     // before.
     const UnitPlan plan = planUnits(a);
     const auto gateOf = [&]() {
-        if (!f.gate.data || first >= columns) return 0.0f;
-        const float* const from = f.gate.data + f.gate.index(0, first + lane, row);
+        if (!f.gate.data || first >= columns) return 1.0f;
+        const float* const from = f.gate.data + f.gate.index(0, first + column, row);
         const std::int64_t stride = std::int64_t(f.gate.rowTiles) * f.gate.columns * 16;
         float sum = __ldcg(from);
         for (int s = 1; s < f.gate.segments; ++s) sum = __fadd_rn(sum, __ldcg(from + s * stride));
         return sigmoid(sum);
     };
-    float gate = f.attended ? 0.0f : gateOf();
+    const MergedColumn merge(a, plan, row, first, lane);
+    float gate = f.attended ? 1.0f : gateOf();
     waitForPrevious();
     letNextStart();
     if (f.attended) gate = gateOf();
     float value = 0.0f;
     if (first < columns) {
         if (f.attended)
-            value = f.attended[row * f.attendedStride + first + lane];
+            value = f.attended[row * f.attendedStride + first + column];
         else
-            value = mergedColumn(a, plan, row, first / a.headSize, first % a.headSize + lane, lane,
-                                 merges[warp]);
-        if (f.gate.data) value = __fmul_rn(value, gate);
+            value = merge.get(steps[warp]);
+        value = __fmul_rn(value, gate);
     }
-    unitRow[warp * 32 + lane] = value;
+    unitRow[warp * 32 + column] = value;
     __syncthreads();
     if (warp > 0) return;
     const UnitPart part = loadUnit(unitRow, 0, kUnitColumns, lane);

@@ -278,13 +278,13 @@ TEST_F(CardAttention, EveryDivisionOfTheWorkGivesTheSameBits) {
                    v = noise(last, kvColumns, kSeed + 2);
         for (const ElementType type : kTypes)
             for (const std::int64_t rows : {1, 5, 16}) {
-                const std::int64_t splitKeys = span.left == AttentionSpan::kUnlimited ? 512 : 256;
                 const std::int64_t seen =
                     std::min(capacity, std::min(span.left, last) + span.right + rows);
                 const std::int64_t queryTiles = (rows * (shape.heads / shape.kvHeads) + 15) / 16;
-                const std::int64_t states = (seen / splitKeys + 2) * shape.kvHeads * queryTiles;
+                const std::int64_t states =
+                    (seen / (kSplitTiles * kKeyTile) + 2) * shape.kvHeads * queryTiles;
                 Attention whole = withScratch(Attention::kScratchBytes),
-                          splits = withScratch(states * stateFloats(shape.headSize) * 4),
+                          splits = withScratch(states * stateBytes(shape.headSize)),
                           onlySplits = withScratch(Attention::kScratchBytes, 0),
                           mostTiles = withScratch(Attention::kScratchBytes, 100),
                           none = withScratch(256);
@@ -564,7 +564,7 @@ TEST_F(CardAttention, AGroupHasTheSameBitsAloneAndHeadByHead) {
 // 16 rows of the full-size model at its longest context, as kScratchBytes says.
 TEST(AttentionScratch, GrowsWithTheContext) {
     const AttentionShape shape{32, 2, 128};
-    EXPECT_EQ(Attention::scratchBytes(shape, 131072), 8256 * 8320);
+    EXPECT_EQ(Attention::scratchBytes(shape, 131072), 16448 * 4224);
     EXPECT_LE(Attention::scratchBytes(shape, 131072), Attention::kScratchBytes);
     EXPECT_LE(Attention::scratchBytes(shape, 32768), Attention::kLeastScratchBytes);
     EXPECT_EQ(Attention::scratchBytes({32, 2, 40}, 4096), 0); // refused when it is computed
