@@ -106,11 +106,20 @@ bool CudaBackend::placeSums(std::span<const CudaWeight* const> weights, std::int
     return true;
 }
 
+namespace {
+
+GemmRows::Memory gammaBytes(const NormSpec* norm) {
+    if (!norm || norm->gamma.empty()) return {};
+    return {norm->gamma.data, static_cast<std::size_t>(norm->gamma.columns) * sizeof(float)};
+}
+
+} // namespace
+
 bool CudaBackend::runStep(std::span<const CudaWeight* const> weights, const CudaActivations& in,
-                          std::span<PartialSums> sums) {
+                          std::span<PartialSums> sums, std::span<const GemmRows::Memory> soon) {
     GemmRows::Job jobs[GemmRows::kMaxJobs];
     if (!placeSums(weights, in.rows, jobs)) return false;
-    m_gemmRows->run(std::span(jobs).first(weights.size()), in.tiles(), int(in.rows), sums);
+    m_gemmRows->run(std::span(jobs).first(weights.size()), in.tiles(), int(in.rows), sums, soon);
     return true;
 }
 
@@ -179,7 +188,10 @@ void CudaBackend::matmulAdd(const Weight& weight, const Activations& in, const N
     }
     const CudaWeight* const weights[] = {&own(weight)};
     PartialSums sums[1];
-    if (x.columns > RowOps::kMaxGlueColumns || !runStep(weights, own(in), sums)) {
+    // Read once a step: without this the norm would wait for the card's memory. With few rows it
+    // does so beside the product; with 16 there is no room there for it.
+    const GemmRows::Memory gammas[] = {gammaBytes(post), gammaBytes(next)};
+    if (x.columns > RowOps::kMaxGlueColumns || !runStep(weights, own(in), sums, gammas)) {
         Backend::matmulAdd(weight, in, post, x, scratch, next, out, tap);
         return;
     }
