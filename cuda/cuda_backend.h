@@ -144,7 +144,7 @@ private:
     bool placeSums(std::span<const CudaWeight* const> weights, std::int64_t rows,
                    std::span<GemmRows::Job> jobs);
     bool runStep(std::span<const CudaWeight* const> weights, const CudaActivations& in,
-                 std::span<PartialSums> sums, std::span<const GemmRows::Memory> soon = {});
+                 std::span<PartialSums> sums);
     void multiplyFewRows(std::span<const engine::MatmulJob> jobs, const CudaActivations& in);
 
     // In the order of construction; what comes later uses what comes earlier.

@@ -106,20 +106,11 @@ bool CudaBackend::placeSums(std::span<const CudaWeight* const> weights, std::int
     return true;
 }
 
-namespace {
-
-GemmRows::Memory gammaBytes(const NormSpec* norm) {
-    if (!norm || norm->gamma.empty()) return {};
-    return {norm->gamma.data, static_cast<std::size_t>(norm->gamma.columns) * sizeof(float)};
-}
-
-} // namespace
-
 bool CudaBackend::runStep(std::span<const CudaWeight* const> weights, const CudaActivations& in,
-                          std::span<PartialSums> sums, std::span<const GemmRows::Memory> soon) {
+                          std::span<PartialSums> sums) {
     GemmRows::Job jobs[GemmRows::kMaxJobs];
     if (!placeSums(weights, in.rows, jobs)) return false;
-    m_gemmRows->run(std::span(jobs).first(weights.size()), in.tiles(), int(in.rows), sums, soon);
+    m_gemmRows->run(std::span(jobs).first(weights.size()), in.tiles(), int(in.rows), sums);
     return true;
 }
 
@@ -188,10 +179,7 @@ void CudaBackend::matmulAdd(const Weight& weight, const Activations& in, const N
     }
     const CudaWeight* const weights[] = {&own(weight)};
     PartialSums sums[1];
-    // Read once a step: without this the norm would wait for the card's memory. With few rows it
-    // does so beside the product; with 16 there is no room there for it.
-    const GemmRows::Memory gammas[] = {gammaBytes(post), gammaBytes(next)};
-    if (x.columns > RowOps::kMaxGlueColumns || !runStep(weights, own(in), sums, gammas)) {
+    if (x.columns > RowOps::kMaxGlueColumns || !runStep(weights, own(in), sums)) {
         Backend::matmulAdd(weight, in, post, x, scratch, next, out, tap);
         return;
     }

@@ -150,7 +150,7 @@ struct Types {
 } // namespace
 
 void GemmRows::run(std::span<const Job> jobs, const ActivationTile* activations, int rows,
-                   std::span<PartialSums> sums, std::span<const Memory> soon) {
+                   std::span<PartialSums> sums) {
     CHECK(!jobs.empty() && jobs.size() <= kMaxJobs && rows >= 1 && rows <= kMaxStepRows);
     CHECK(sums.size() >= jobs.size());
     for (const Job& job : jobs) CHECK(job.layout->columns == jobs[0].layout->columns);
@@ -159,7 +159,7 @@ void GemmRows::run(std::span<const Job> jobs, const ActivationTile* activations,
         launch(jobs, {QuantType::Q4_K, QuantType::Q6_K}, activations, rows,
                rows <= kTileRows ? KernelId::gemm_rows_q4_k_q6_k_8
                                  : KernelId::gemm_rows_q4_k_q6_k_16,
-               sums, soon);
+               sums);
         return;
     }
     for (int i = 0; i < types.count; ++i) {
@@ -172,14 +172,13 @@ void GemmRows::run(std::span<const Job> jobs, const ActivationTile* activations,
         if (kernel == KernelId::gemm_rows_q4_k_16 &&
             (jobs.size() > 2 || (jobs.size() == 1 && jobs[0].layout->segmentUnits < kLongSegment)))
             kernel = KernelId::gemm_rows_q4_k_q6_k_16;
-        launch(jobs, {types.list[i]}, activations, rows, kernel, sums, soon);
-        soon = {};
+        launch(jobs, {types.list[i]}, activations, rows, kernel, sums);
     }
 }
 
 void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType> types,
                       const ActivationTile* activations, int rows, KernelId kernel,
-                      std::span<PartialSums> sums, std::span<const Memory> soon) {
+                      std::span<PartialSums> sums) {
     const UnitLayout& shape = *jobs[0].layout; // what depends on K alone is the same for all
     GemmRowsArgs args;
     args.activations = activations;
@@ -187,11 +186,6 @@ void GemmRows::launch(std::span<const Job> jobs, std::initializer_list<QuantType
     args.segmentUnits = shape.segmentUnits;
     args.segments = shape.segments;
     args.lastSegmentUnits = shape.lastSegmentUnits;
-    CHECK(soon.size() <= std::size_t(kMostSoon));
-    for (std::size_t i = 0; i < soon.size(); ++i) {
-        args.soon[i] = reinterpret_cast<const std::uint8_t*>(soon[i].data());
-        args.soonBytes[i] = static_cast<std::int32_t>(soon[i].size());
-    }
 
     const int most = std::min(m_ringBytes, m_launcher.sharedBytesPerBlock());
     int turns = 2, shared = 0;

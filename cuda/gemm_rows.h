@@ -40,11 +40,9 @@ public:
 
     // sums of each job = its weights times `rows` (1..16) rows; sums[i] says what lies there. At
     // most kMaxJobs, all with the same number of columns. Jobs of one type share a launch, and so
-    // do jobs of Q4_K and Q6_K. soon: at most kMostSoon pieces of memory that the kernel after this
-    // one reads and that does not change until then; by that time they are in the L2 cache.
-    using Memory = std::span<const std::byte>;
+    // do jobs of Q4_K and Q6_K.
     void run(std::span<const Job> jobs, const ActivationTile* activations, int rows,
-             std::span<PartialSums> sums, std::span<const Memory> soon = {});
+             std::span<PartialSums> sums);
 
     // out[column][r] = the segments' sums; out F32 [sums.columns, weight rows], any stride.
     void reduce(const PartialSums& sums, engine::Tensor out);
@@ -58,7 +56,7 @@ private:
     // The jobs of these types, one group each.
     void launch(std::span<const Job> jobs, std::initializer_list<QuantType> types,
                 const ActivationTile* activations, int rows, KernelId kernel,
-                std::span<PartialSums> sums, std::span<const Memory> soon);
+                std::span<PartialSums> sums);
 
     Launcher& m_launcher;
     int m_ringBytes;

@@ -352,15 +352,6 @@ __device__ __forceinline__ void fetchItems(const GemmRowsArgs& args, const GemmR
     finishCopies();
 }
 
-// All blocks together, a line of 128 bytes a lane.
-__device__ __forceinline__ void bringSoon(const GemmRowsArgs& args, int lane) {
-    const int first = 128 * (lane * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x));
-#pragma unroll
-    for (int i = 0; i < kMostSoon; ++i)
-        for (int at = first; at < args.soonBytes[i]; at += 128 * 32 * static_cast<int>(gridDim.x))
-            asm volatile("prefetch.global.L2 [%0];" ::"l"(args.soon[i] + at));
-}
-
 template<QuantType T, int NT, bool kFew>
 __device__ __forceinline__ void multiplyGroup(const GemmRowsArgs& args, const GemmRowsGroup& group,
                                               int block) {
@@ -372,7 +363,6 @@ __device__ __forceinline__ void multiplyGroup(const GemmRowsArgs& args, const Ge
         return;
     }
     __syncthreads();
-    if (warp == multipliers) bringSoon(args, lane);
     waitForPrevious();
     if (warp < multipliers)
         multiplyItems<T, NT, kFew>(args, group, run, warp, lane);

@@ -11,7 +11,6 @@ namespace cuda {
 
 inline constexpr int kMaxRowJobs = 4;
 inline constexpr int kMaxStages = 8;
-inline constexpr int kMostSoon = 2;
 inline constexpr int kRingHeadBytes = 256; // barriers before the stages, in the shared memory
 inline constexpr int kMaxRowThreads = 512; // of gemm_rows kernels
 // What the compiler is told up to 8 rows and around attention, so that it takes at most 96
@@ -52,9 +51,6 @@ struct GemmRowsArgs {
     std::int32_t rows = 0;                       // of activations, 1..16
     std::int32_t segmentUnits = 0, segments = 0, lastSegmentUnits = 0;
     GemmRowsGroup groups[2]; // the second only in kernels for two types
-    // Memory that comes into the L2 cache meanwhile: see GemmRows::run.
-    const std::uint8_t* soon[kMostSoon] = {};
-    std::int32_t soonBytes[kMostSoon] = {};
 };
 
 struct GemmReduceArgs {
