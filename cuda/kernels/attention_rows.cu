@@ -225,12 +225,15 @@ private:
         // Few instructions: there are many loads, and all of them are to be in flight.
         const std::uint8_t* const from =
             kept(m_values + std::int64_t(skipped) * std::int64_t(m_stride));
-        std::uint16_t o[kMergedAtOnce]; // halves
+        const int count = m_plan.endUnit - base;
+        std::uint16_t o[kMergedAtOnce]; // halves, of the splits that there are
 #pragma unroll
-        for (int i = 0; i < kMergedAtOnce; ++i)
+        for (int i = 0; i < kMergedAtOnce; ++i) {
+            if (i % kSplitTiles == 0 && i >= count) break;
             o[i] = static_cast<unsigned>(skipped + i) < units
                        ? *reinterpret_cast<const std::uint16_t*>(from + std::uint64_t(i) * m_stride)
                        : std::uint16_t(0);
+        }
 
         // Maxima up to a unit need no order, and give the factors of all merges at once.
         const int place = tiles ? m_lane % kSplitTiles : 0;
@@ -274,7 +277,6 @@ private:
         __syncwarp();
         total.m = __shfl_sync(kWholeWarp, all, 31);
 
-        const int count = m_plan.endUnit - base;
         const auto value = [&](int i) { return __half2float(__ushort_as_half(o[i])); };
         const auto add = [&](const MergeStep& split, float splitO) {
             f = {0.0f, split.keep, split.take};
