@@ -266,14 +266,22 @@ TEST_F(CardAttention, ARowHasTheSameBitsInEveryCall) {
 TEST_F(CardAttention, EveryDivisionOfTheWorkGivesTheSameBits) {
     // As much scratch as the backend has: tiles are the units where the context is short. Just
     // enough for splits: seldom so. Without any: the kernel for many rows does it all.
-    const std::int64_t last = 3000;
-    const BitsCase cases[] = {{{32, 2, 128}, {}, last},
-                              {{32, 8, 128}, bothWays(2048), 2560},
-                              {{8, 2, 64}, window(256), 512},
-                              {{6, 2, 96}, bothWays(300), 768}};
-    for (const auto& [shape, span, capacity] : cases) {
+    struct Case {
+        BitsCase bits;
+        std::vector<std::int64_t> positions;
+    };
+    const std::vector<std::int64_t> few = {0, 60, 250, 500, 1500, 2900};
+    const Case cases[] = {{{{32, 2, 128}, {}, 3000}, few},
+                          {{{32, 8, 128}, bothWays(2048), 2560}, few},
+                          {{{8, 2, 64}, window(256), 512}, few},
+                          {{{6, 2, 96}, bothWays(300), 768}, few},
+                          // More splits than a merge takes at a time.
+                          {{{4, 1, 32}, {}, 9000}, {8190, 8900}}};
+    for (const auto& [bits, positions] : cases) {
+        const auto& [shape, span, capacity] = bits;
         const std::int64_t columns = std::int64_t(shape.heads) * shape.headSize,
-                           kvColumns = std::int64_t(shape.kvHeads) * shape.headSize;
+                           kvColumns = std::int64_t(shape.kvHeads) * shape.headSize,
+                           last = positions.back() + 16;
         const Rows q = noise(last, columns, kSeed), k = noise(last, kvColumns, kSeed + 1),
                    v = noise(last, kvColumns, kSeed + 2);
         for (const ElementType type : kTypes)
@@ -288,7 +296,7 @@ TEST_F(CardAttention, EveryDivisionOfTheWorkGivesTheSameBits) {
                           onlySplits = withScratch(Attention::kScratchBytes, 0),
                           mostTiles = withScratch(Attention::kScratchBytes, 100),
                           none = withScratch(256);
-                for (const std::int64_t p : {0, 60, 250, 500, 1500, 2900}) {
+                for (const std::int64_t p : positions) {
                     Cache cache(card(), type, capacity, shape);
                     cache.store(k, v, std::max<std::int64_t>(0, p + rows - capacity), p + rows);
                     const CardRows in(card(), rowsOf(q, p, rows));
@@ -315,6 +323,29 @@ TEST_F(CardAttention, EveryDivisionOfTheWorkGivesTheSameBits) {
                         << shape.heads << " heads of " << shape.headSize;
                 }
             }
+    }
+}
+
+TEST_F(CardAttention, TheLargestValuesStayInTheRangeOfHalves) {
+    // Equal scores: a tile's weights add up to as much as they can, and so do those of a split.
+    const AttentionShape shape{4, 1, 64};
+    const std::int64_t last = 700;
+    const Rows q(last, 256), k(last, 64);
+    Rows v(last, 64);
+    for (float& x : v.values) x = 65504.0f;
+    Cache cache(card(), ElementType::F16, last, shape);
+    cache.store(k, v, 0, last);
+    const CardRows in(card(), rowsOf(q, last - 16, 16)), out(card(), 16, 256);
+    const CardNumbers at(card(), ascending(last - 16, 16));
+    for (const int tileItems : {0, 100}) {
+        for (const std::int64_t bytes : {std::int64_t(256), Attention::kScratchBytes}) {
+            Attention attention = withScratch(bytes, tileItems);
+            EXPECT_TRUE(
+                attention.attention(in.tensor(), cache.layer, at.tensor(), shape, {}, out.tensor())
+                    .ok());
+            // The last tile is not seen as a whole, so that its sum is rounded.
+            for (const float x : out.read().values) ASSERT_NEAR(x, 65504.0f, 65504.0f / 2048) << tileItems;
+        }
     }
 }
 
@@ -488,6 +519,51 @@ TEST_F(CardAttention, AttendGivesTheBitsOfItsParts) {
                         << ", " << rows << " rows at " << first;
                 }
         }
+}
+
+TEST_F(CardAttention, AttendWithoutRoomForStatesGivesTheSameBits) {
+    const AttentionShape shape{32, 2, 128};
+    const std::int64_t capacity = 1024, first = 700, columns = 4096, kvColumns = 256;
+    const Rows k = plainNoise(first, kvColumns, kSeed), v = plainNoise(first, kvColumns, 2);
+    const auto gate = randomWeight(scalarType(QuantType::Q8_0), 16, 256, 3).on(card());
+    const RopeSpec rope{RopePairing::Adjacent, 500000, 128, 1};
+    for (const std::int64_t rows : {1, 16}) {
+        // What the products would leave: one segment, in any order.
+        const CardRows q(card(), plainNoise(rows, columns, 4)),
+            newK(card(), plainNoise(rows, kvColumns, 5)),
+            newV(card(), plainNoise(rows, kvColumns, 6)),
+            gates(card(), plainNoise(rows, columns, 7));
+        const auto sums = [&](const CardRows& of) {
+            return PartialSums{reinterpret_cast<const float*>(of.tensor().data), 1,
+                               static_cast<int>(of.tensor().columns / 16), static_cast<int>(rows)};
+        };
+        const CardNumbers at(card(), ascending(first, rows));
+        Rows results[2] = {{0, 0}, {0, 0}};
+        for (const bool room : {false, true}) {
+            Cache cache(card(), ElementType::F16, capacity, shape);
+            cache.store(k, v, 0, first);
+            const CardRows qs(card(), rows, columns), outs(card(), rows, columns),
+                result(card(), rows, columns);
+            Attention attention = withScratch(room ? Attention::kScratchBytes : 256);
+            AttentionStep step;
+            step.gate = gate.get();
+            step.qNorm.eps = step.kNorm.eps = 1e-5f;
+            step.rope = &rope;
+            step.positions = at.tensor();
+            step.cache = cache.layer;
+            step.shape = shape;
+            step.qRows = qs.tensor();
+            step.outRows = outs.tensor();
+            QuantizedRows out;
+            out.floats = reinterpret_cast<float*>(result.tensor().data);
+            out.floatStride = columns;
+            EXPECT_TRUE(
+                attention.attend(step, {sums(q), sums(newK), sums(newV), sums(gates)}, out).ok());
+            results[room] = result.read();
+        }
+        for (const float x : results[0].values) ASSERT_TRUE(std::isfinite(x));
+        EXPECT_EQ(difference(results[1], results[0]), "") << rows;
+    }
 }
 
 // ---- groups
