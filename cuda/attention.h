@@ -31,7 +31,7 @@ struct AttentionProjections {
 class Attention {
 public:
     // Of the scratch memory. It holds the states of all splits of 16 rows (two key/value heads of
-    // 128, 32 heads: 32,768 positions take 18.1 MB, 131,072 take 68.7 MB), or the keys and values
+    // 128, 32 heads: 32,768 positions take 17.6 MB, 131,072 take 69.5 MB), or the keys and values
     // of a picture as halves (10,764 rows x 96: 4.1 MB a head). What does not fit is done in
     // another way with the same bits: attention by the prefill kernel, groups by fewer heads at a
     // time, of which six fill the card with a large picture.

@@ -27,7 +27,7 @@
 //   But only as many copies are under way as the memory needs for its full rate: further ones would
 //   stand in queues, and whatever the small kernels read or write would stand behind them.
 //   512 threads, hence at most 128 registers; up to 8 rows, and around attention, 96
-//   (kFewRowThreads). On sm_90 only Q2_K and Q3_K spill, 80 and 44 bytes for 16 rows. Shared
+//   (kFewRowThreads). On sm_90 only Q2_K and Q3_K spill, 64 and 60 bytes for 16 rows. Shared
 //   memory: 256 B of barriers, the ring, 30 KB a stage for Q4_K, 44 for Q6_K, and for whole tiles
 //   512 B per tile of weights and of rows. Per unit a warp issues 187 (286 for 16 rows)
 //   instructions for Q4_K, 279 (396) for Q6_K: with 16 rows an H200 waits for them as much as for
@@ -138,8 +138,9 @@ private:
 // registers for all of it. 16 rows are 2 % faster by that, and slower by 4 with a copy in shared
 // memory, since the first unit then waits for the copy. kFew: 96 registers instead of 128.
 template<QuantType T, int NT, bool kFew> struct KeptActs {
-    static constexpr bool kSums = NT == 1 || !kFew;
-    static constexpr bool kFactors = NT == 1 || (!kFew && kBlockSums<T> == BlockSums::None);
+    static constexpr bool kRoom = !kFew && T != QuantType::Q2_K && T != QuantType::Q3_K;
+    static constexpr bool kSums = NT == 1 || kRoom;
+    static constexpr bool kFactors = NT == 1 || (kRoom && kBlockSums<T> == BlockSums::None);
 };
 
 // Where a warp finds its unit of an item, and the barriers of that stage. Goes `step` items on at a
