@@ -8,7 +8,8 @@
 //        halves, Q8_0 as half(d * q)
 //   s  = sum of q~ k, matrix instructions of 16 columns in ascending order, single precision;
 //        minus infinity where the key is not seen
-//   m  = max s;   p = 2^(s - (m + 6)), so that o cannot leave the range of halves;
+//   m  = max s;   p = 2^(s - (m + 6)), so that o cannot leave the range of halves, as long as m is
+//        less than 2^14 (what is more, m + 6 rounds off);
 //   l  = sum of p: lane t of four adds its columns 8 j + 2 t and 8 j + 2 t + 1 to one another and
 //        then over j ascending, then the lanes t, t ^ 1, t ^ 2
 //   o  = half(sum of half(p) v), matrix instructions of 16 keys in ascending order, single
@@ -19,9 +20,10 @@
 //   l' = fma(l of the later, take, l keep),  o' = fma(o of the later, take, o keep)
 // the tiles of a split in ascending order, whose o then becomes 4 half(o / 4), and the splits in
 // ascending order into the result o / l.
-// A tile or split in which a row sees nothing leaves every bit as it is, so it may be left out. A
-// row of a matrix instruction does not depend on the other rows. Values must be finite, seen or
-// not. 2^x is ex2.approx.ftz: 2 ulp, exact at 0, and 0 at minus infinity.
+// A tile or split in which a row sees nothing leaves every bit as it is, but for the sign of a
+// zero, so it may be left out. A row of a matrix instruction does not depend on the other rows.
+// Values must be finite, seen or not. 2^x is ex2.approx.ftz: 2 ulp, exact at 0, and 0 at minus
+// infinity.
 //
 // Fragments: lane = 4 g + t holds rows g and g + 8 of a query tile, columns 2 t and 2 t + 1 of 8.
 
@@ -427,7 +429,8 @@ __device__ __forceinline__ void packWeights(std::uint32_t (&p)[4][4], const floa
 
 // ---- states
 
-// A weight is at most 2^-6, so that the weights of a tile's 64 keys add up to 1 at most.
+// A weight is at most 2^-6 where m is less than 2^14, so that the weights of a tile's 64 keys add
+// up to 1 at most.
 inline constexpr float kHeadroom = 6.0f;
 
 struct MergeFactors {
@@ -480,7 +483,7 @@ template<int D> struct TileState {
     }
 
     // Takes in the tile whose scores are given (masked already) and whose values lie in shared
-    // memory. kOnly: there is no tile before, and the columns go to `store` instead of o: called
+    // memory. only: there is no tile before, and the columns go to `store` instead of o: called
     // with n and, for each of the two rows, the halves of columns 8 (n + j) + 2 t and the next.
     template<class Store>
     __device__ __forceinline__ void take(float (&s)[1][8][4], const std::uint8_t* values, bool only,

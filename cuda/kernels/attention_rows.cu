@@ -31,6 +31,7 @@ namespace cuda {
 namespace {
 
 constexpr int kMergedAtOnce = 32; // units, a lane each
+static_assert((kSplitTiles & (kSplitTiles - 1)) == 0 && kMergedAtOnce % kSplitTiles == 0);
 
 // How the keys that the call sees are cut into units. attention_rows and the merge agree on it.
 struct UnitPlan {
@@ -89,7 +90,7 @@ template<int D> struct StateRows {
 #pragma unroll
             for (int row = 0; row < 2; ++row) storePairs(n, row, make_uint4(0, 0, 0, 0));
     }
-    // l and o divided by kSplitScale, so that halves hold them.
+    // o divided by kSplitScale, so that halves hold it.
     __device__ __forceinline__ void storeSplit(const TileState<D>& state) const {
         constexpr float share = 1.0f / kSplitScale;
 #pragma unroll
@@ -158,6 +159,7 @@ template<int D, bool kEight> __device__ __forceinline__ void attentionRows(const
                 [&](int n, int row, uint4 pairs) { to.storePairs(n, row, pairs); }, lane);
         }
         if (hasQueries) {
+            // l as a share like o, so that the merge has one factor for both.
             to.storeSums(state, only ? 1.0f : 1.0f / kSplitScale);
             if (!only)
                 to.storeSplit(state);
@@ -237,8 +239,8 @@ private:
 
         // Maxima up to a unit need no order, and give the factors of all merges at once.
         const int place = tiles ? m_lane % kSplitTiles : 0;
-        float splitM = m, splitL = l; // of this unit and those before it in its split; of the split
-        __syncwarp();                 // the last steps have been read
+        float splitM = m; // of this unit and those before it in its split
+        __syncwarp();     // the last steps have been read
         if (tiles) {
 #pragma unroll
             for (int step = 1; step < kSplitTiles; step *= 2) {
@@ -263,7 +265,7 @@ private:
         MergeFactors f = mergeFactors(beforeSplit, splitM);
         if (tiles) {
             __syncwarp();
-            splitL = 0.0f;
+            float splitL = 0.0f;
 #pragma unroll
             for (int i = 0; i < kSplitTiles; ++i) {
                 const MergeStep unit = steps.units[m_lane - place + i];
@@ -330,7 +332,7 @@ extern "C" __global__ void __launch_bounds__(128)
 
 // Registers such that a block of the product that follows (gemm_rows with 96) can start beside one
 // of attention_finish: a quarter of a multiprocessor has 512 a lane, 3 warps take 96 and 2 these.
-// Now it takes 72.
+// Now it takes 77.
 #if __CUDA_ARCH__ >= 900 && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1204
 #    define GLINT_FINISH_BOUNDS __maxnreg__(112) // known from CUDA 12.4 on
 #else

@@ -80,18 +80,6 @@ __device__ __forceinline__ void arriveExpecting(SharedBarrier& barrier, unsigned
 }
 #endif
 
-#if defined(GLINT_BULK_COPY)
-// The same for what other blocks of the cluster have sent.
-__device__ __forceinline__ void waitForCluster(SharedBarrier& barrier, unsigned parity) {
-    asm volatile(
-        "{\n.reg .pred done;\n"
-        "AGAIN:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
-        "@done bra OVER;\nbra AGAIN;\nOVER:\n}" ::"r"(sharedAddress(&barrier)),
-        "r"(parity)
-        : "memory");
-}
-#endif
-
 // Until the phase of this parity is over.
 __device__ __forceinline__ void wait(SharedBarrier& barrier, unsigned parity) {
 #if defined(GLINT_BULK_COPY)
@@ -112,6 +100,18 @@ __device__ __forceinline__ void wait(SharedBarrier& barrier, unsigned parity) {
     __threadfence_block();
 #endif
 }
+
+#if defined(GLINT_BULK_COPY)
+// The same for what other blocks of the cluster have sent.
+__device__ __forceinline__ void waitForCluster(SharedBarrier& barrier, unsigned parity) {
+    asm volatile(
+        "{\n.reg .pred done;\n"
+        "AGAIN:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+        "@done bra OVER;\nbra AGAIN;\nOVER:\n}" ::"r"(sharedAddress(&barrier)),
+        "r"(parity)
+        : "memory");
+}
+#endif
 
 // Arrivals that copyToShared adds to the barrier it is given.
 __device__ __forceinline__ unsigned copyArrivals() {

@@ -136,7 +136,8 @@ private:
 // What of its activations beside the bytes q a warp keeps in registers for a segment. The rest it
 // reads anew for each unit, out of the first level cache (11 KB at most): two tiles leave no
 // registers for all of it. 16 rows are 2 % faster by that, and slower by 4 with a copy in shared
-// memory, since the first unit then waits for the copy. kFew: 96 registers instead of 128.
+// memory, since the first unit then waits for the copy. kFew: 96 registers instead of 128. Q2_K and
+// Q3_K spill as it is.
 template<QuantType T, int NT, bool kFew> struct KeptActs {
     static constexpr bool kRoom = !kFew && T != QuantType::Q2_K && T != QuantType::Q3_K;
     static constexpr bool kSums = NT == 1 || kRoom;

@@ -287,7 +287,7 @@ TEST_F(CardAttention, EveryDivisionOfTheWorkGivesTheSameBits) {
         for (const ElementType type : kTypes)
             for (const std::int64_t rows : {1, 5, 16}) {
                 const std::int64_t seen =
-                    std::min(capacity, std::min(span.left, last) + span.right + rows);
+                    std::min(capacity, std::min(span.left, capacity) + span.right + rows);
                 const std::int64_t queryTiles = (rows * (shape.heads / shape.kvHeads) + 15) / 16;
                 const std::int64_t states =
                     (seen / (kSplitTiles * kKeyTile) + 2) * shape.kvHeads * queryTiles;
@@ -344,7 +344,8 @@ TEST_F(CardAttention, TheLargestValuesStayInTheRangeOfHalves) {
                 attention.attention(in.tensor(), cache.layer, at.tensor(), shape, {}, out.tensor())
                     .ok());
             // The last tile is not seen as a whole, so that its sum is rounded.
-            for (const float x : out.read().values) ASSERT_NEAR(x, 65504.0f, 65504.0f / 2048) << tileItems;
+            for (const float x : out.read().values)
+                ASSERT_NEAR(x, 65504.0f, 65504.0f / 2048) << tileItems;
         }
     }
 }
